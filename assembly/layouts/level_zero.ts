@@ -1,0 +1,20 @@
+// The Level Zero handle inside a SYCL one. Nothing there says which of the two forms it has: bytes that the classic one
+// leaves zero tell them apart.
+import { allZero } from "../io";
+import { Verdict } from "../verdict";
+import * as classic from "./level_zero_classic";
+import * as opaque from "./level_zero_opaque";
+
+export function check(p: u32, header: u32): Verdict {
+  return isClassic(p) ? classic.check(p, header) : opaque.check(p, header);
+}
+
+export function describe(p: u32): void {
+  if (isClassic(p)) classic.describe(p);
+  else opaque.describe(p);
+}
+
+// Byte 16 is the classic memory type, or the low byte of the opaque pid.
+function isClassic(p: u32): bool {
+  return load<u8>(p + 16) < classic.MEMORY_TYPES && allZero(p + 17, 47);
+}

@@ -1,0 +1,152 @@
+// The sections of known type: each checks its own bytes.
+import { fail } from "./fail";
+import { checkHandle, layoutNeedsDescriptor } from "./layouts/layouts";
+import { Verdict } from "./verdict";
+import { DESCRIPTOR_ENTRY, DescriptorKind, Header, Layout, MAX_DESCRIPTORS, Section, SectionType, padded, sectionCheck } from "./wire";
+
+const MAX_NAME: u32 = 255;
+const MAX_NDIM: u32 = 32;
+const DTYPE_CODES: u32 = 7; // DLPack: int, uint, float, opaque, bfloat, complex, bool
+const ARRAY_HEAD: u32 = 16;
+
+/** All sections in [at, end) of the envelope at `header`. */
+export function checkSections(header: u32, at: u32, end: u32): Verdict {
+  const layout: i32 = load<u16>(header + Header.layout);
+  const start = at;
+  let previous: i32 = 0;
+  let count: u32 = 0;
+  let handle: u32 = 0;
+  let entries: u32 = 0;
+  while (at < end) {
+    if (end - at < Section.bytes) return fail(Verdict.SectionTruncated, at);
+    if (load<u8>(at + Section.check) != sectionCheck(at)) return fail(Verdict.BadSectionHeader, at);
+    const type: i32 = load<u16>(at + Section.type);
+    const flags: u32 = load<u8>(at + Section.flags);
+    const length = load<u32>(at + Section.length);
+    const room = end - at - Section.bytes; // a multiple of 8, so that padded(length) fits where length does
+    if (length > room) return fail(Verdict.SectionTruncated, at + Section.length);
+    if (flags > Section.CRITICAL) return fail(Verdict.BadSectionFlags, at + Section.flags);
+    if (type < previous || type == 0 || (type == previous && type != SectionType.FurtherHandle)) {
+      return fail(Verdict.SectionOrder, at);
+    }
+    const bytes = at + Section.bytes;
+    const rest = length & 7;
+    if (rest != 0 && load<u64>(bytes + length - rest) >> (<u64>rest << 3) != 0) {
+      return fail(Verdict.SectionPadding, bytes + length);
+    }
+    if (type <= SectionType.Descriptors) {
+      if (flags != Section.CRITICAL) return fail(Verdict.BadSectionFlags, at + Section.flags);
+      if (type == SectionType.Handle) {
+        handle = bytes;
+        const verdict = checkHandle(layout, bytes, length, header);
+        if (verdict != Verdict.Ok) return verdict;
+      } else if (type == SectionType.FurtherHandle) {
+        if (length <= 8 || load<u32>(bytes) == 0 || load<u32>(bytes + 4) != 0) return fail(Verdict.BadFurtherHandle, bytes);
+      } else {
+        entries = at;
+        const verdict = checkDescriptors(bytes, length);
+        if (verdict != Verdict.Ok) return verdict;
+      }
+    } else if (type <= SectionType.Name) {
+      if (flags != 0) return fail(Verdict.BadSectionFlags, at + Section.flags);
+      const verdict = type == SectionType.Array ? checkArray(header, bytes, length) : checkName(bytes, length);
+      if (verdict != Verdict.Ok) return verdict;
+    } else if (flags == Section.CRITICAL) {
+      return fail(Verdict.UnknownCriticalSection, at);
+    }
+    previous = type;
+    count++;
+    at = bytes + padded(length);
+  }
+  if (count != load<u16>(header + Header.sectionCount)) return fail(Verdict.SectionCount, header + Header.sectionCount);
+  if (handle == 0) return fail(Verdict.MissingHandle, start);
+  if (layoutNeedsDescriptor(layout)) return checkIdentity(layout, handle, entries);
+  return Verdict.Ok;
+}
+
+function checkDescriptors(p: u32, length: u32): Verdict {
+  if (length == 0 || length % DESCRIPTOR_ENTRY != 0 || length > MAX_DESCRIPTORS * DESCRIPTOR_ENTRY) {
+    return fail(Verdict.BadDescriptorEntry, p);
+  }
+  for (let i: u32 = 0; i < length; i += DESCRIPTOR_ENTRY) {
+    const entry = p + i;
+    const kind = load<i32>(entry);
+    if (kind < DescriptorKind.Memfd || kind > DescriptorKind.Opaque) return fail(Verdict.BadDescriptorEntry, entry);
+    if (load<u32>(entry + 4) != 0) return fail(Verdict.BadDescriptorEntry, entry + 4);
+    // memfd and dma-buf have a file identity, opaque ones have none.
+    if ((kind == DescriptorKind.Opaque) != ((load<u64>(entry + 8) | load<u64>(entry + 16)) == 0)) {
+      return fail(Verdict.BadDescriptorEntry, entry + 8);
+    }
+  }
+  return Verdict.Ok;
+}
+
+/** host: exactly one memfd is wanted, and it is the one that the handle names. */
+function checkIdentity(layout: i32, handle: u32, section: u32): Verdict {
+  if (section == 0 || load<u32>(section + Section.length) != DESCRIPTOR_ENTRY) {
+    return fail(Verdict.MissingDescriptorEntry, section ? section : handle);
+  }
+  const entry = section + Section.bytes;
+  if (load<i32>(entry) != DescriptorKind.Memfd) return fail(Verdict.MissingDescriptorEntry, entry);
+  if (load<u64>(entry + 8) != load<u64>(handle)) return fail(Verdict.HandleDisagrees, handle);
+  if (load<u64>(entry + 16) != load<u64>(handle + 8)) return fail(Verdict.HandleDisagrees, handle + 8);
+  return Verdict.Ok;
+}
+
+/** u8 dtype code, u8 bits, u16 lanes, u32 ndim, u64 zero, then per dimension i64 shape and i64 stride (in elements). */
+function checkArray(header: u32, p: u32, length: u32): Verdict {
+  if (length < ARRAY_HEAD) return fail(Verdict.BadArray, p);
+  const bits: u64 = <u64>load<u8>(p + 1) * <u64>load<u16>(p + 2);
+  const ndim = load<u32>(p + 4);
+  if (load<u8>(p) >= DTYPE_CODES || bits == 0) return fail(Verdict.BadArray, p);
+  if (ndim > MAX_NDIM || length != ARRAY_HEAD + 16 * ndim) return fail(Verdict.BadArray, p + 4);
+  if (load<u64>(p + 8) != 0) return fail(Verdict.BadArray, p + 8);
+  const elements = (load<u64>(header + Header.nbytes) << 3) / bits; // whole elements that fit; nbytes <= 2^53
+  let last: u64 = 0;
+  let empty = false;
+  for (let i: u32 = 0; i < ndim; i++) {
+    const at = p + ARRAY_HEAD + 16 * i;
+    const shape = load<u64>(at);
+    const stride = load<u64>(at + 8);
+    // Negative numbers are huge ones here.
+    if (shape >= 1 << 62 || stride >= 1 << 62) return fail(Verdict.BadArray, at);
+    if (shape == 0) empty = true;
+    else if (shape > 1 && stride != 0) {
+      if (shape - 1 > (<u64>1 << 62) / stride) return fail(Verdict.BadArray, at);
+      last += (shape - 1) * stride;
+      if (last > 1 << 62) return fail(Verdict.BadArray, at);
+    }
+  }
+  if (!empty && last >= elements) return fail(Verdict.BadArray, p + ARRAY_HEAD);
+  return Verdict.Ok;
+}
+
+/** Well-formed UTF-8 (RFC 3629) without control characters. */
+function checkName(p: u32, length: u32): Verdict {
+  if (length == 0 || length > MAX_NAME) return fail(Verdict.BadName, p);
+  let i: u32 = 0;
+  while (i < length) {
+    const b: u32 = load<u8>(p + i);
+    if (b < 0x80) {
+      if (b < 0x20 || b == 0x7f) return fail(Verdict.BadName, p + i);
+      i++;
+      continue;
+    }
+    const more: u32 = b >= 0xf0 ? 3 : b >= 0xe0 ? 2 : 1;
+    if (b < 0xc2 || b > 0xf4 || i + more >= length) return fail(Verdict.BadName, p + i);
+    let low: u32 = 0x80;
+    let high: u32 = 0xbf;
+    if (b == 0xe0) low = 0xa0; // overlong
+    else if (b == 0xed) high = 0x9f; // surrogates
+    else if (b == 0xf0) low = 0x90; // overlong
+    else if (b == 0xf4) high = 0x8f; // above U+10FFFF
+    else if (b == 0xc2) low = 0xa0; // C1 controls
+    const second: u32 = load<u8>(p + i + 1);
+    if (second < low || second > high) return fail(Verdict.BadName, p + i + 1);
+    for (let k: u32 = 2; k <= more; k++) {
+      if ((load<u8>(p + i + k) & 0xc0) != 0x80) return fail(Verdict.BadName, p + i + k);
+    }
+    i += more + 1;
+  }
+  return Verdict.Ok;
+}

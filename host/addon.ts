@@ -1,0 +1,166 @@
+/**
+ * The native addon: loading it, and its typed surface. Only `host/` uses it; users never see it.
+ * Claims, sizes and offsets are numbers below 2^53; `core` arguments are views over the whole wasm memory, `...At`
+ * arguments byte offsets in it. Nothing here keeps a view after it returns.
+ */
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { fromNative } from './errors.ts'
+
+export interface NativeDevice {
+  name: string
+  type: string
+  /** 16 bytes */
+  uuid: Uint8Array
+  memory: number
+  software: boolean
+}
+
+export interface NativeClaimInfo {
+  kind: number
+  /** 0 none, 1 mapped, 2 cached, 3 self */
+  path: number
+  backend: string
+  /** Base address of the driver's allocation or mapping. */
+  base: bigint
+  nbytes: number
+  usm: number
+  device: number
+  readOnly: boolean
+  hostAddressable: boolean
+  /** Claims on the same resource, this one included. */
+  claims: number
+}
+
+export interface NativeBook {
+  resources: { kind: string; backend: string; nbytes: number; allocationId: string; claims: number }[]
+  claims: number
+  environments: number
+}
+
+export interface ProcessIdentity {
+  pid: number
+  /** Clock ticks since boot (field 22 of /proc/self/stat). */
+  startTime: bigint
+  /** Inode of /proc/self/ns/pid. */
+  pidNamespace: bigint
+  /** 16 bytes */
+  bootId: Uint8Array
+}
+
+export interface PeerCredentials {
+  pid: number
+  uid: number
+  gid: number
+}
+
+export interface NativeFrame {
+  bytes: Uint8Array
+  /** Descriptor claims, owned by this environment. */
+  descriptors: number[]
+}
+
+/** One end of a Unix seqpacket socket. Every callback gets (error | null, value) exactly once. */
+export interface NativeChannel {
+  /** Sends one frame with borrowed descriptor claims. Returns a request number for cancel(). */
+  send(bytes: Uint8Array, descriptors: number[], timeoutMs: number, done: (error: Error | null) => void): number
+  /** Receives one frame; nothing is read from the socket before it is asked for. */
+  receive(timeoutMs: number, done: (error: Error | null, frame?: NativeFrame) => void): number
+  /** True when the request was still pending: its callback will then never run. */
+  cancel(request: number): boolean
+  /** Pending requests get state/"closed". Idempotent. */
+  close(): void
+  readonly isClosed: boolean
+  readonly peer: PeerCredentials
+  /** Called once when the peer has hung up (frames may still be waiting to be received). */
+  onHangup(callback: () => void): void
+  /** Keeps the event loop alive while requests are pending (the default); unref() does not. */
+  ref(): void
+  unref(): void
+  /** The channel's own descriptor, borrowed (to hand to a child process before the channel is used). */
+  readonly fd: number
+}
+
+export interface NativeListener {
+  accept(timeoutMs: number, done: (error: Error | null, channel?: NativeChannel) => void): number
+  cancel(request: number): boolean
+  close(): void
+  readonly isClosed: boolean
+  ref(): void
+  unref(): void
+}
+
+export interface NativeAddon {
+  readonly build: { version: string; faults: boolean; sanitized: boolean }
+  backends(): { name: string; unavailable: string }[]
+  devices(backend: number): NativeDevice[]
+  processIdentity(): ProcessIdentity
+
+  /** The allocation id is the 16 bytes at allocationIdAt; `holder`'s native finalizer ends the claim if nobody did. */
+  allocate(
+    backend: number, device: number, usm: number, nbytes: number, readOnly: boolean,
+    core: Uint8Array, allocationIdAt: number, holder: object,
+  ): number
+  /** Writes the vendor handle at handleAt; at entriesAt a u32 count, 4 zero bytes, and 24 bytes a descriptor entry. Returns the handle's length. */
+  get(claim: number, core: Uint8Array, handleAt: number, handleCapacity: number, entriesAt: number, entriesCapacity: number): number
+  put(claim: number): void
+  /** allocationIdAt < 0: none. descriptor 0: none. Returns the claim. */
+  open(
+    backend: number, device: number, core: Uint8Array, handleAt: number, handleLength: number,
+    allocationIdAt: number, allocationNbytes: number, descriptor: number, holder: object,
+  ): number
+  claim(of: number, kind: number, holder: object): number
+  end(claim: number): boolean
+  info(claim: number): NativeClaimInfo
+  drainEnded(): number[]
+  book(): NativeBook
+
+  read(claim: number, offset: number, target: Uint8Array): void
+  write(claim: number, offset: number, source: Uint8Array): void
+  copy(to: number, toOffset: number, from: number, fromOffset: number, nbytes: number): void
+  fill(claim: number, offset: number, nbytes: number, value: number): void
+  /** An external ArrayBuffer over the memory, with a claim of its own that ends with the buffer's native finalizer. */
+  view(claim: number, offset: number, nbytes: number): { buffer: ArrayBuffer; claim: number }
+
+  /** Owns fd from here on when `duplicate` is false. */
+  adoptDescriptor(fd: number, duplicate: boolean, holder: object): number
+  /** A duplicate of the allocation's own descriptor (host: its memfd). */
+  exportDescriptor(claim: number, index: number, holder: object): number
+  /** pidfd_open, identity check through it, pidfd_getfd. */
+  descriptorOf(pid: number, startTime: bigint, pidNamespace: bigint, fd: number, holder: object): number
+  descriptorNumber(claim: number): number
+
+  channelPair(): [NativeChannel, NativeChannel]
+  channelConnect(path: string, timeoutMs: number, done: (error: Error | null, channel?: NativeChannel) => void): void
+  channelAdopt(fd: number): NativeChannel
+  channelListen(path: string, mode: number, backlog: number): NativeListener
+  /** Stops and joins this environment's channel thread; for process 'exit', where no clean-up hook runs. */
+  channelShutdown(): void
+
+  /** Fault builds only: the countdown-th passage of the named step fails. countdown 0 clears. */
+  setFault?(name: string, countdown: number): void
+}
+
+let loaded: NativeAddon | undefined
+
+/** The addon, loaded at first use. `USM_IPC_ADDON` names another build of it (tests, sanitizers). */
+export function addon(): NativeAddon {
+  return (loaded ??= load())
+}
+
+function load(): NativeAddon {
+  const path = process.env['USM_IPC_ADDON'] ?? fileURLToPath(new URL('../build/Release/usm_ipc.node', import.meta.url))
+  let native: NativeAddon
+  try {
+    native = createRequire(import.meta.url)(path) as NativeAddon
+  } catch (cause) {
+    throw fromNative(
+      Object.assign(new Error(`the native addon did not load from ${path}: build it with \`npm run build:addon\``), {
+        kind: 'driver', reason: 'addon-missing', backend: 'addon', call: 'dlopen', result: (cause as Error).message, number: 0, cause,
+      }),
+    )
+  }
+  // process.exit() runs no clean-up hook of the main thread, and a thread that polls must be joined before exit.
+  process.on('exit', () => native.channelShutdown())
+  return native
+}

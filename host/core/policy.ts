@@ -1,0 +1,84 @@
+import { rangeError, typeError } from '../errors.ts'
+import { BACKENDS, KINDS, type BackendName, type KindName } from './names.generated.ts'
+
+/** What the caller expects of an envelope. What is left out is not checked. */
+export interface Policy {
+  /** Milliseconds since 1970 (`Date.now()`): checks expiry and creation time. The core has no clock of its own. */
+  now?: number
+  /** How far a creation time may lie ahead of `now`, in milliseconds. 0 by default. */
+  clockSkew?: number
+  kind?: KindName
+  backend?: BackendName
+  /** 16 bytes: the UUID of the device that the envelope must be for. */
+  device?: Uint8Array
+  /** Bytes that the caller wants: at least 1, at most what is shared. */
+  nbytes?: number
+  /** Refuse envelopes without authentication. No envelope of version 0 has any. */
+  requireAuthentication?: boolean
+}
+
+export const POLICY_SIZE = 64
+
+/** Writes the policy block at `at`; unknown names and wrong types are refused. */
+export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
+  u8.fill(0, at, at + POLICY_SIZE)
+  let flags = 0
+  for (const key in policy) {
+    const value = policy[key as keyof Policy]
+    if (value === undefined) continue
+    switch (key) {
+      case 'now':
+        flags |= 1
+        writeSize(u8, at + 8, value, 'policy.now')
+        break
+      case 'clockSkew':
+        writeSize(u8, at + 40, value, 'policy.clockSkew')
+        break
+      case 'kind':
+        flags |= 2
+        u8[at + 4] = codeOf(KINDS, value, 'policy.kind')
+        break
+      case 'backend':
+        flags |= 4
+        u8[at + 5] = codeOf(BACKENDS, value, 'policy.backend')
+        break
+      case 'device': {
+        const uuid = value as Uint8Array
+        if (!(uuid instanceof Uint8Array) || uuid.length !== 16) {
+          throw typeError('invalid-policy', 'policy.device must be a Uint8Array of 16 bytes (a device UUID)')
+        }
+        flags |= 8
+        for (let i = 0; i < 16; i++) u8[at + 24 + i] = uuid[i]!
+        break
+      }
+      case 'nbytes':
+        flags |= 16
+        writeSize(u8, at + 16, value, 'policy.nbytes')
+        break
+      case 'requireAuthentication':
+        if (typeof value !== 'boolean') throw typeError('invalid-policy', 'policy.requireAuthentication must be true or false')
+        if (value) flags |= 32
+        break
+      default:
+        throw typeError('unknown-option', `policy has no option '${key}': is it misspelt?`)
+    }
+  }
+  u8[at] = flags
+}
+
+function codeOf(codes: Readonly<Record<string, number>>, name: unknown, what: string): number {
+  if (typeof name !== 'string' || !Object.hasOwn(codes, name)) {
+    throw typeError('invalid-policy', `${what} must be one of ${Object.keys(codes).join(', ')}, not ${String(name)}`)
+  }
+  return codes[name]!
+}
+
+function writeSize(u8: Uint8Array, at: number, value: unknown, what: string): void {
+  if (typeof value !== 'number') throw typeError('invalid-policy', `${what} must be a number`)
+  if (!Number.isSafeInteger(value) || value < 0) throw rangeError('invalid-policy', `${what} must be an integer from 0 to 2^53-1, not ${value}`)
+  let rest = value
+  for (let i = 0; rest !== 0; i++) {
+    u8[at + i] = rest & 0xff // low 32 bits are enough for the low 8
+    rest = Math.floor(rest / 256)
+  }
+}

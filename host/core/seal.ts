@@ -1,0 +1,187 @@
+import { HandleError, rangeError, typeError } from '../errors.ts'
+import { MAX_ENVELOPE, type Core } from './core.ts'
+import {
+  BACKENDS, DESCRIPTOR_KINDS, HEADER, KINDS, LAYOUTS, MESSAGES, SECTIONS, VERDICTS,
+  type BackendName, type DescriptorKindName, type KindName, type LayoutName,
+} from './names.generated.ts'
+
+/** A descriptor that must travel beside the envelope. */
+export interface WantedDescriptor {
+  kind: DescriptorKindName
+  /** File identity; both 0 for `opaque`. */
+  stDev: bigint
+  stIno: bigint
+}
+
+/** Array metadata in DLPack's terms. */
+export interface ArrayMetadata {
+  /** DLPack type code: 0 int, 1 uint, 2 float, 3 opaque, 4 bfloat, 5 complex, 6 bool. */
+  code: number
+  bits: number
+  lanes: number
+  shape: readonly number[]
+  /** In elements; row-major where it is left out. */
+  strides?: readonly number[]
+}
+
+/** Everything in an envelope's header that its maker chooses. Sizes in bytes, times in milliseconds since 1970. */
+export interface EnvelopeHeader {
+  kind: KindName
+  backend: BackendName
+  layout: LayoutName
+  /** 16 bytes */
+  deviceUuid: Uint8Array
+  allocationSize: number
+  offset: number
+  nbytes: number
+  /** 16 bytes: 64 random bits and a counter. */
+  allocationId: Uint8Array
+  pid: number
+  startTime: bigint
+  pidNamespace: bigint
+  /** 16 bytes */
+  bootId: Uint8Array
+  created: number
+  /** 0: never */
+  expires: number
+  /** 16 bytes */
+  nonce: Uint8Array
+}
+
+export interface EnvelopeSections {
+  handle: Uint8Array
+  /** role (from 1) and bytes of handles beside the first. */
+  further?: readonly { role: number; bytes: Uint8Array }[]
+  descriptors?: readonly WantedDescriptor[]
+  array?: ArrayMetadata
+  name?: string
+  /** Sections of a type above those of this version, in ascending order. */
+  unknown?: readonly { type: number; critical: boolean; bytes: Uint8Array }[]
+}
+
+/**
+ * An envelope around a vendor handle. What it returns has passed every rule of the core.
+ *
+ * @throws HandleError with the verdict of the first rule that the fields break
+ */
+export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeSections): Uint8Array {
+  const sealer = new Sealer(core, header)
+  sealer.section(SECTIONS.handle, 1, sections.handle)
+  for (const { role, bytes } of sections.further ?? []) sealer.section(SECTIONS['further-handle'], 1, furtherBytes(role, bytes))
+  if (sections.descriptors !== undefined) sealer.section(SECTIONS.descriptors, 1, descriptorBytes(sections.descriptors))
+  if (sections.array !== undefined) sealer.section(SECTIONS.array, 0, arrayBytes(sections.array))
+  if (sections.name !== undefined) sealer.section(SECTIONS.name, 0, new TextEncoder().encode(sections.name))
+  for (const { type, critical, bytes } of sections.unknown ?? []) sealer.section(type, critical ? 1 : 0, bytes)
+  return sealer.end()
+}
+
+/** Builds one envelope at the core's seal region. */
+export class Sealer {
+  readonly #core: Core
+
+  constructor(core: Core, h: EnvelopeHeader) {
+    this.#core = core
+    const at = core.sealAt
+    core.exports.sealBegin(at, MAX_ENVELOPE)
+    const u8 = core.u8
+    const view = new DataView(u8.buffer, at, MAX_ENVELOPE)
+    view.setUint8(HEADER.kind, KINDS[h.kind])
+    view.setUint8(HEADER.backend, BACKENDS[h.backend])
+    view.setUint16(HEADER.layout, LAYOUTS[h.layout], true)
+    setBytes(u8, at + HEADER.device_uuid, h.deviceUuid, 'deviceUuid')
+    setSize(view, HEADER.allocation_size, h.allocationSize, 'allocationSize')
+    setSize(view, HEADER.offset, h.offset, 'offset')
+    setSize(view, HEADER.nbytes, h.nbytes, 'nbytes')
+    setBytes(u8, at + HEADER.allocation_random, h.allocationId, 'allocationId')
+    view.setUint32(HEADER.pid, h.pid, true)
+    view.setBigUint64(HEADER.start_time, h.startTime, true)
+    view.setBigUint64(HEADER.pid_namespace, h.pidNamespace, true)
+    setBytes(u8, at + HEADER.boot_id, h.bootId, 'bootId')
+    setSize(view, HEADER.created, h.created, 'created')
+    setSize(view, HEADER.expires, h.expires, 'expires')
+    setBytes(u8, at + HEADER.nonce, h.nonce, 'nonce')
+  }
+
+  /** Where the next section's bytes belong; what is written there is sealed by sectionInPlace. */
+  get nextBytesAt(): number {
+    const total = new DataView(this.#core.u8.buffer).getUint32(this.#core.sealAt + HEADER.total_length, true)
+    return this.#core.sealAt + total + 8
+  }
+
+  sectionInPlace(type: number, flags: number, length: number): void {
+    this.#refuse(this.#core.exports.sealSection(this.#core.sealAt, MAX_ENVELOPE, type, flags, this.nextBytesAt, length))
+  }
+
+  section(type: number, flags: number, bytes: Uint8Array): void {
+    if (this.nextBytesAt + bytes.length > this.#core.sealAt + MAX_ENVELOPE) this.#refuse(VERDICTS.indexOf('too-long'))
+    this.#core.u8.set(bytes, this.nextBytesAt)
+    this.sectionInPlace(type, flags, bytes.length)
+  }
+
+  /** A copy of the sealed envelope. */
+  end(): Uint8Array {
+    const length = this.#core.exports.sealEnd(this.#core.sealAt, MAX_ENVELOPE)
+    if (length < 0) this.#refuse(-length)
+    return this.#core.u8.slice(this.#core.sealAt, this.#core.sealAt + length)
+  }
+
+  #refuse(code: number): void {
+    if (code !== 0) throw new HandleError(VERDICTS[code]!, `cannot seal this: ${MESSAGES[code]} (${VERDICTS[code]})`)
+  }
+}
+
+function setBytes(u8: Uint8Array, at: number, bytes: Uint8Array, what: string): void {
+  if (bytes.length !== 16) throw typeError('invalid-envelope', `${what} must be 16 bytes, not ${bytes.length}`)
+  u8.set(bytes, at)
+}
+
+function setSize(view: DataView, at: number, value: number, what: string): void {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw rangeError('invalid-envelope', `${what} must be an integer from 0 to 2^53-1, not ${value}`)
+  }
+  view.setUint32(at, value >>> 0, true)
+  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true)
+}
+
+function furtherBytes(role: number, bytes: Uint8Array): Uint8Array {
+  const out = new Uint8Array(8 + bytes.length)
+  new DataView(out.buffer).setUint32(0, role, true)
+  out.set(bytes, 8)
+  return out
+}
+
+function descriptorBytes(wanted: readonly WantedDescriptor[]): Uint8Array {
+  const out = new Uint8Array(24 * wanted.length)
+  const view = new DataView(out.buffer)
+  wanted.forEach(({ kind, stDev, stIno }, i) => {
+    view.setUint32(24 * i, DESCRIPTOR_KINDS[kind], true)
+    view.setBigUint64(24 * i + 8, stDev, true)
+    view.setBigUint64(24 * i + 16, stIno, true)
+  })
+  return out
+}
+
+/** The bytes of an array section. */
+export function arrayBytes({ code, bits, lanes, shape, strides }: ArrayMetadata): Uint8Array {
+  if (strides !== undefined && strides.length !== shape.length) {
+    throw rangeError('invalid-array', `strides has ${strides.length} entries, shape has ${shape.length}`)
+  }
+  const steps = strides ?? rowMajor(shape)
+  const out = new Uint8Array(16 + 16 * shape.length)
+  const view = new DataView(out.buffer)
+  view.setUint8(0, code)
+  view.setUint8(1, bits)
+  view.setUint16(2, lanes, true)
+  view.setUint32(4, shape.length, true)
+  shape.forEach((extent, i) => {
+    view.setBigInt64(16 + 16 * i, BigInt(extent), true)
+    view.setBigInt64(24 + 16 * i, BigInt(steps[i]!), true)
+  })
+  return out
+}
+
+function rowMajor(shape: readonly number[]): number[] {
+  const strides = shape.map(() => 1)
+  for (let i = shape.length - 2; i >= 0; i--) strides[i] = strides[i + 1]! * shape[i + 1]!
+  return strides
+}

@@ -1,0 +1,49 @@
+import { WASM } from './wasm.generated.ts'
+
+/** The raw ABI of the core (docs/wasm-abi.md). Pointers are byte addresses in `memory`. */
+export interface CoreExports {
+  readonly memory: WebAssembly.Memory
+  abiVersion(): number
+  ioAddress(): number
+  ioSize(): number
+  maxEnvelope(): number
+  verdictCount(): number
+  verdictName(code: number, out: number, capacity: number): number
+  verdictMessage(code: number, out: number, capacity: number): number
+  fieldCount(): number
+  fieldName(id: number, out: number, capacity: number): number
+  valueName(field: number, value: number, out: number, capacity: number): number
+  failureAddress(): number
+  validate(pointer: number, length: number, policy: number): number
+  validateBatch(list: number, count: number, policy: number, out: number): number
+  validateHandle(layout: number, pointer: number, length: number): number
+  describe(pointer: number, length: number, out: number, capacity: number): number
+  describeVendor(layout: number, pointer: number, length: number, out: number, capacity: number): number
+  fieldRecordSize(): number
+  findSection(pointer: number, length: number, type: number): number
+  layoutBackendOf(layout: number): number
+  sealBegin(pointer: number, capacity: number): number
+  sealSection(pointer: number, capacity: number, type: number, flags: number, bytes: number, length: number): number
+  sealEnd(pointer: number, capacity: number): number
+  crc32c(pointer: number, length: number): number
+  ledgerReset(seed: number, maxRecords: number): number
+  ledgerNextId(out: number): number
+  ledgerStatus(id: number): number
+  ledgerToken(id: number): number
+  ledgerAdd(kind: number, id: number, nbytes: number, token: number, now: number): number
+  ledgerEnd(claim: number): number
+  ledgerCount(kind: number): number
+  ledgerList(from: number, out: number, capacity: number): number
+  ledgerRecordSize(): number
+}
+
+let compiled: WebAssembly.Module | undefined
+
+/** A new, independent instance: of the module that comes with the package, or of one that the caller compiled. */
+export function instantiate(module: WebAssembly.Module = own()): CoreExports {
+  return new WebAssembly.Instance(module, {}).exports as unknown as CoreExports
+}
+
+function own(): WebAssembly.Module {
+  return (compiled ??= new WebAssembly.Module(Uint8Array.from(atob(WASM), (c) => c.charCodeAt(0))))
+}
