@@ -28,6 +28,8 @@ export interface NativeClaimInfo {
   device: number
   readOnly: boolean
   hostAddressable: boolean
+  /** 32 hexadecimal digits; '' for none. */
+  allocationId: string
   /** Claims on the same resource, this one included. */
   claims: number
 }
@@ -54,13 +56,20 @@ export interface PeerCredentials {
   gid: number
 }
 
-export interface NativeFrame {
-  bytes: Uint8Array
-  /** Descriptor claims, owned by this environment. */
-  descriptors: number[]
+/** A received descriptor: the claim on it, and the object whose native finalizer ends that claim if nobody did. */
+export interface NativeDescriptor {
+  readonly claim: number
 }
 
-/** One end of a Unix seqpacket socket. Every callback gets (error | null, value) exactly once. */
+export interface NativeFrame {
+  bytes: Uint8Array
+  descriptors: NativeDescriptor[]
+}
+
+/**
+ * One end of a Unix seqpacket socket. Every callback gets (error | null, value) exactly once, after the call has
+ * returned; a call that throws (closed, queue full, bad argument) never calls back.
+ */
 export interface NativeChannel {
   /** Sends one frame with borrowed descriptor claims. Returns a request number for cancel(). */
   send(bytes: Uint8Array, descriptors: number[], timeoutMs: number, done: (error: Error | null) => void): number
@@ -72,7 +81,7 @@ export interface NativeChannel {
   close(): void
   readonly isClosed: boolean
   readonly peer: PeerCredentials
-  /** Called once when the peer has hung up (frames may still be waiting to be received). */
+  /** Called once when the peer has hung up (frames may still be waiting to be received), or this end is closed. */
   onHangup(callback: () => void): void
   /** Keeps the event loop alive while requests are pending (the default); unref() does not. */
   ref(): void
@@ -129,16 +138,23 @@ export interface NativeAddon {
   /** pidfd_open, identity check through it, pidfd_getfd. */
   descriptorOf(pid: number, startTime: bigint, pidNamespace: bigint, fd: number, holder: object): number
   descriptorNumber(claim: number): number
+  /** fstat(2), here because Deno's refuses descriptors that it did not open. */
+  descriptorIdentity(claim: number): { stDev: bigint; stIno: bigint }
 
   channelPair(): [NativeChannel, NativeChannel]
-  channelConnect(path: string, timeoutMs: number, done: (error: Error | null, channel?: NativeChannel) => void): void
-  channelAdopt(fd: number): NativeChannel
+  /** Returns a request number for channelCancel(). */
+  channelConnect(path: string, timeoutMs: number, done: (error: Error | null, channel?: NativeChannel) => void): number
+  channelCancel(request: number): boolean
+  /** Owns fd from here on when `duplicate` is false and this does not throw. */
+  channelAdopt(fd: number, duplicate: boolean): NativeChannel
   channelListen(path: string, mode: number, backlog: number): NativeListener
   /** Stops and joins this environment's channel thread; for process 'exit', where no clean-up hook runs. */
   channelShutdown(): void
 
   /** Fault builds only: the countdown-th passage of the named step fails. countdown 0 clears. */
   setFault?(name: string, countdown: number): void
+  /** Fault builds only: every name that setFault knows. */
+  faultPoints?(): string[]
 }
 
 let loaded: NativeAddon | undefined

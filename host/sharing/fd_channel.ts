@@ -1,0 +1,215 @@
+/** Channels between processes: frames of bytes with file descriptors, over Unix seqpacket sockets. */
+import { addon, type NativeChannel, type NativeFrame, type PeerCredentials } from '../addon.ts'
+import { Descriptor, checkFd, claimOf, descriptorFrom } from '../descriptor.ts'
+import { StateError, typeError } from '../errors.ts'
+import { checkOptions } from '../options.ts'
+import { FdListener, type ListenOptions } from './fd_listener.ts'
+import { deadline, native, request, requestOptions, type RequestOptions } from './request.ts'
+
+const construct = Symbol('construct')
+
+/** Received descriptors that a channel holds before it refuses to receive more. */
+export const maxHeldDescriptors = 256
+
+export interface SendOptions extends RequestOptions {
+  /** At most 16. They are duplicated when `send` is called, so they may be closed at once. Numbers are borrowed. */
+  descriptors?: readonly (Descriptor | number)[] | undefined
+}
+
+/** What one `send` of the peer's put in. */
+export interface Frame {
+  bytes: Uint8Array
+  /** Also in the channel's `received` until they are closed; closing the channel closes them. */
+  descriptors: Descriptor[]
+}
+
+/**
+ * One end of a channel: a Unix seqpacket socket. A frame has 1 to 65,536 bytes and up to 16 descriptors, and arrives
+ * whole, once and in order. Nothing is read before `receive()` asks for it; 64 sends and 64 receives may be pending.
+ * An open channel keeps a process alive only while requests are pending.
+ *
+ * @example
+ * ```ts
+ * import { FdChannel } from 'usm-ipc'
+ *
+ * using listener = FdChannel.listen('/tmp/example.sock')
+ * const accepted = listener.accept()
+ * using client = await FdChannel.connect('/tmp/example.sock', { timeoutMs: 1000 })
+ * using server = await accepted
+ * await client.send(new TextEncoder().encode('hello'))
+ * const frame = await server.receive({ signal: AbortSignal.timeout(1000) })
+ * new TextDecoder().decode(frame.bytes) // 'hello'
+ * ```
+ */
+export class FdChannel {
+  readonly #native: NativeChannel
+  readonly #received = new Set<Descriptor>()
+  readonly #forget = (descriptor: Descriptor): void => void this.#received.delete(descriptor)
+  #peer: PeerCredentials | undefined
+  #hangup: Promise<void> | undefined
+
+  /** @internal */
+  constructor(key: symbol, channel: NativeChannel) {
+    if (key !== construct) throw typeError('no-constructor', 'use FdChannel.pair(), connect(), listen() or adopt()')
+    this.#native = channel
+  }
+
+  /** Two connected ends, to give one away: to a worker's or a child's `stdio` by its `fd`. */
+  static pair(): [FdChannel, FdChannel] {
+    const [one, other] = native(() => addon().channelPair())
+    return [channelFrom(one), channelFrom(other)]
+  }
+
+  /** Connects to a listener. While its backlog is full this keeps trying until the deadline. */
+  static async connect(path: string, options?: RequestOptions): Promise<FdChannel> {
+    checkOptions(options, requestOptions, 'FdChannel.connect')
+    if (typeof path !== 'string') throw typeError('bad-path', 'FdChannel.connect: the path is a string')
+    const timeoutMs = deadline(options, 'FdChannel.connect')
+    return request(
+      options?.signal,
+      (done) => addon().channelConnect(path, timeoutMs, done),
+      (number) => addon().channelCancel(number),
+      channelFrom,
+    )
+  }
+
+  /** Listens on a path. The socket's file gets `mode` (0o600: this user alone), and no existing file is replaced. */
+  static listen(path: string, options?: ListenOptions): FdListener<FdChannel> {
+    return FdListener.open(path, options, channelFrom)
+  }
+
+  /**
+   * Takes over a connected seqpacket socket: a number, such as one inherited through `stdio`, or a descriptor, such as
+   * one that was received. It stays the caller's on failure.
+   */
+  static adopt(socket: number | Descriptor): FdChannel {
+    if (!(socket instanceof Descriptor)) {
+      checkFd(socket)
+      return channelFrom(native(() => addon().channelAdopt(socket, false)))
+    }
+    const { number } = socket
+    const channel = channelFrom(native(() => addon().channelAdopt(number, true)))
+    socket.close()
+    return channel
+  }
+
+  /**
+   * Sends one frame. Bytes and descriptors are copied before this returns. Resolves when the frame is in the peer's
+   * socket; on rejection it was not sent.
+   */
+  async send(bytes: ArrayBufferView | ArrayBufferLike, options?: SendOptions): Promise<void> {
+    checkOptions(options, [...requestOptions, 'descriptors'], 'FdChannel.send')
+    const view = bytesOf(bytes)
+    const timeoutMs = deadline(options, 'FdChannel.send')
+    const borrowed: Descriptor[] = []
+    try {
+      const claims = (options?.descriptors ?? []).map((descriptor) => {
+        if (descriptor instanceof Descriptor) return claimOf(descriptor)
+        const duplicate = Descriptor.duplicate(descriptor)
+        borrowed.push(duplicate)
+        return claimOf(duplicate)
+      })
+      // Not awaited in here: the native call has copied everything when it returns.
+      return request<undefined, void>(
+        options?.signal,
+        (done) => this.#native.send(view, claims, timeoutMs, done),
+        (number) => this.#native.cancel(number),
+        () => undefined,
+      )
+    } finally {
+      for (const duplicate of borrowed) duplicate.close()
+    }
+  }
+
+  /** Receives one frame. On rejection by deadline or signal nothing was read; the next `receive()` gets the frame. */
+  async receive(options?: RequestOptions): Promise<Frame> {
+    checkOptions(options, requestOptions, 'FdChannel.receive')
+    const timeoutMs = deadline(options, 'FdChannel.receive')
+    if (this.#received.size >= maxHeldDescriptors) {
+      throw new StateError(
+        'too-many-held-descriptors',
+        `the channel holds ${this.#received.size} received descriptors that are still open: close those that are done with`,
+      )
+    }
+    return request<NativeFrame, Frame>(
+      options?.signal,
+      (done) => this.#native.receive(timeoutMs, done),
+      (number) => this.#native.cancel(number),
+      (frame) => this.#take(frame),
+    )
+  }
+
+  /** Closes this end and the received descriptors that are still open. Pending requests fail. Idempotent. */
+  close(): void {
+    this.#native.close()
+    for (const descriptor of this.#received) descriptor.close()
+  }
+
+  get isClosed(): boolean {
+    return this.#native.isClosed
+  }
+
+  /**
+   * The process at the other end when the connection was made; for a pair, the process that made it. The pid is 0 where
+   * that process is in a pid namespace that this one cannot see.
+   */
+  get peer(): PeerCredentials {
+    return (this.#peer ??= Object.freeze(this.#native.peer))
+  }
+
+  /**
+   * Resolves when the peer has hung up (frames may still be waiting) or this end is closed. Waiting for it does not keep
+   * the process alive.
+   */
+  get hangup(): Promise<void> {
+    return (this.#hangup ??= new Promise((resolve) => native(() => this.#native.onHangup(resolve))))
+  }
+
+  /** The received descriptors that are still open. */
+  get received(): ReadonlySet<Descriptor> {
+    return this.#received
+  }
+
+  /** The socket's descriptor, borrowed: for a child's `stdio`, before this end is used or closed. */
+  get fd(): number {
+    return native(() => this.#native.fd)
+  }
+
+  /** Pending requests keep the process alive (the default). */
+  ref(): this {
+    this.#native.ref()
+    return this
+  }
+
+  /** Pending requests do not keep the process alive. */
+  unref(): this {
+    this.#native.unref()
+    return this
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  #take(frame: NativeFrame): Frame {
+    const descriptors = frame.descriptors.map((holder) => descriptorFrom(holder.claim, holder, this.#forget))
+    if (this.#native.isClosed) {
+      // Closed after the frame was read and before it got here: nobody would close them any more.
+      for (const descriptor of descriptors) descriptor.close()
+    } else {
+      for (const descriptor of descriptors) this.#received.add(descriptor)
+    }
+    return { bytes: frame.bytes, descriptors }
+  }
+}
+
+function channelFrom(channel: NativeChannel): FdChannel {
+  return new FdChannel(construct, channel)
+}
+
+function bytesOf(bytes: unknown): Uint8Array {
+  if (bytes instanceof Uint8Array) return bytes
+  if (ArrayBuffer.isView(bytes)) return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (bytes instanceof ArrayBuffer || bytes instanceof SharedArrayBuffer) return new Uint8Array(bytes)
+  throw typeError('bad-bytes', 'FdChannel.send: the bytes are a Uint8Array, another view, or an ArrayBuffer')
+}

@@ -1,0 +1,62 @@
+/** Pending native requests as promises: deadlines, abort signals. */
+import { fromNative, rangeError, typeError } from '../errors.ts'
+
+export interface RequestOptions {
+  /** Aborting it gives the request up; one that has been done already keeps its result. */
+  signal?: AbortSignal | undefined
+  /** Milliseconds until the request is given up (`ERR_USM_IPC_TIMEOUT`); 0 tries once; Infinity, the default, waits. */
+  timeoutMs?: number | undefined
+}
+
+export const requestOptions = ['signal', 'timeoutMs'] as const
+
+type Done<Native> = (error: Error | null, value?: Native) => void
+
+/** Runs a native call; its errors get their classes. */
+export function native<T>(call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw fromNative(error)
+  }
+}
+
+/** The native form of a deadline: negative for none. */
+export function deadline(options: RequestOptions | undefined, where: string): number {
+  const timeoutMs = options?.timeoutMs
+  if (timeoutMs === undefined || timeoutMs === Infinity) return -1
+  if (typeof timeoutMs !== 'number') throw typeError('bad-timeout', `${where}: timeoutMs is a number of milliseconds`)
+  if (Number.isNaN(timeoutMs)) throw rangeError('bad-timeout', `${where}: timeoutMs is not a number`)
+  return timeoutMs
+}
+
+/**
+ * A promise for one native request. `start` makes it and returns its number, `cancel` says whether it was still
+ * pending, `convert` makes the result. Whatever the native side has done already is never thrown away: the result then
+ * wins over the signal.
+ */
+export function request<Native, Result>(
+  signal: AbortSignal | undefined,
+  start: (done: Done<Native>) => number,
+  cancel: (request: number) => boolean,
+  convert: (value: Native) => Result,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const abort = (): void => {
+      if (cancel(number)) reject(signal?.reason)
+    }
+    const number = native(() =>
+      start((error, value) => {
+        signal?.removeEventListener('abort', abort)
+        if (error !== null) return reject(fromNative(error))
+        try {
+          resolve(convert(value as Native))
+        } catch (failure) {
+          reject(failure)
+        }
+      }),
+    )
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}

@@ -1,0 +1,97 @@
+// The one interface between the addon and a driver. A backend knows one driver; it keeps no books and checks no
+// envelope: the core has checked the bytes and the registry owns what a backend gives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "unique_fd.h"
+
+namespace usm_ipc {
+
+enum class UsmType : uint8_t { device = 1, host = 2, shared = 3 };
+
+struct DeviceInfo {
+  std::string name;
+  std::string type;  // SYCL's words: "gpu", "cpu", "accelerator", "host"
+  uint8_t uuid[16];
+  uint64_t memory;  // bytes
+  bool software;    // true where no hardware of that kind is behind it
+};
+
+// What an envelope wants beside it: kind and, where the kind has one, the file identity (st_dev, st_ino).
+// The wire form is docs/wire-format.md's descriptor entry.
+enum class DescriptorKind : uint32_t { memfd = 1, dmabuf = 2, opaque = 3 };
+struct DescriptorEntry {
+  DescriptorKind kind;
+  uint64_t device;
+  uint64_t inode;
+};
+
+// A driver's memory: an allocation of ours, or a mapping that open() made. `base` and `nbytes` are the driver's
+// base allocation, never an interior range. `fd` and `token` are the backend's own.
+struct Memory {
+  void* base = nullptr;
+  uint64_t nbytes = 0;
+  UsmType usm = UsmType::device;
+  uint32_t device = 0;
+  bool read_only = false;
+  bool host_addressable = false;
+  DescriptorEntry identity{};  // zero where the backend has no file identity
+  UniqueFd fd;
+  uint64_t token = 0;
+};
+
+struct OpenRequest {
+  uint32_t device = 0;
+  const uint8_t* handle = nullptr;  // the vendor handle, a native copy
+  size_t handle_size = 0;
+  uint64_t allocation_nbytes = 0;   // what the envelope claims for the base allocation
+  int descriptor = -1;              // borrowed; -1: none was given
+};
+
+struct Extent {
+  void* base;
+  uint64_t nbytes;
+};
+
+constexpr size_t kMaxVendorHandle = 4096;
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const char* name() const = 0;
+  // Empty when the backend can be used here; otherwise why not and what would bring it.
+  virtual std::string unavailable() = 0;
+  virtual std::vector<DeviceInfo> devices() = 0;
+
+  virtual Memory allocate(uint32_t device, UsmType usm, uint64_t nbytes, bool read_only) = 0;
+  virtual void free(Memory& memory) noexcept = 0;
+
+  // Writes the vendor handle into `out` (kMaxVendorHandle bytes at least) and what descriptors must travel beside it.
+  virtual size_t get(const Memory& memory, uint8_t* out, std::vector<DescriptorEntry>& wanted) = 0;
+  virtual void put(const Memory& memory) noexcept = 0;
+
+  // Checks the descriptor (kind, identity, seals, size) before it maps. Throws Failure; leaves nothing behind then.
+  virtual Memory open(const OpenRequest& request) = 0;
+  virtual void close(Memory& memory) noexcept = 0;
+  // Whether the request's vendor handle names this live memory, by the driver's idea of identity, never by comparing
+  // bytes. No driver call, no descriptor.
+  virtual bool names(const OpenRequest& request, const Memory& memory) = 0;
+
+  virtual void write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) = 0;
+  virtual void read(const Memory& from, uint64_t offset, void* to, uint64_t nbytes) = 0;
+  virtual void copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_t from_offset,
+                    uint64_t nbytes) = 0;
+  virtual void fill(const Memory& to, uint64_t offset, uint64_t nbytes, uint8_t value) = 0;
+
+  // What the driver says of the base allocation that `pointer` lies in.
+  virtual Extent extent(const Memory& memory, void* pointer) = 0;
+};
+
+// All backends of this build, in a fixed order; never destroyed.
+const std::vector<Backend*>& backends();
+
+}  // namespace usm_ipc

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "backend.h"
+
+namespace usm_ipc {
+
+Backend& host_backend();
+
+}  // namespace usm_ipc

@@ -1,0 +1,19 @@
+// Fault points: tests make the n-th passage of a named step fail. Compiled out of the released addon.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace usm_ipc {
+
+#ifdef USM_IPC_FAULTS
+// Every point there is; fault_point and set_fault refuse other names.
+const std::vector<std::string>& fault_points();
+// Throws Failure{driver, "injected"} when this passage is the one that was asked for.
+void fault_point(const char* name);
+void set_fault(const char* name, int countdown);
+#else
+inline void fault_point(const char*) {}
+#endif
+
+}  // namespace usm_ipc

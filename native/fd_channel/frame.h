@@ -1,0 +1,20 @@
+// What travels on a channel: one packet of a Unix seqpacket socket, with descriptors beside it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "unique_fd.h"
+
+namespace usm_ipc {
+
+constexpr size_t kMaxFrameBytes = 65536;
+constexpr size_t kMaxFrameDescriptors = 16;
+
+struct Frame {
+  std::vector<uint8_t> bytes;
+  std::vector<UniqueFd> descriptors;
+};
+
+}  // namespace usm_ipc

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "unique_fd.h"
+
+namespace usm_ipc {
+
+// A duplicate of descriptor `fd` of another process, taken only after that process has been proven, through a pidfd,
+// to be the one meant: same start time, same pid namespace as ours and as given, alive after both were read.
+// Throws Failure{peer, "exporter-gone" | "other-pid-namespace"}, or driver with advice where the kernel refuses.
+UniqueFd descriptor_of(int pid, uint64_t start_time, uint64_t pid_namespace, int fd);
+
+}  // namespace usm_ipc

@@ -1,0 +1,102 @@
+// The process-wide owner of driver resources. A resource (allocation, mapping, descriptor) is closed exactly once, when
+// its last claim ends. One lock covers look-up, open and close: an open can never meet a close half way.
+//
+// A claim belongs to the environment (a main thread, a worker) that took it, and only that environment's thread uses or
+// ends it, so memory under a claim of one's own can be touched without the lock. Two exceptions: a view's claim belongs
+// to nobody and ends with the buffer's finalizer, on whatever thread that runs; and end_environment() ends what a dying
+// environment left.
+//
+// In a process that fork() made (without exec) everything throws Failure{state, "forked"} and nothing is closed: what
+// the parent's drivers gave is not the child's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend.h"
+#include "unique_fd.h"
+
+namespace usm_ipc {
+
+using ClaimId = uint64_t;        // from 1, never reused in a process, below 2^53
+using EnvironmentId = uint64_t;  // from 1, never reused
+
+enum class ClaimKind : uint8_t { allocation = 1, exported = 2, mapping = 3, view = 4, descriptor = 5, operation = 6 };
+enum class OpenPath : uint8_t { none = 0, mapped = 1, cached = 2, self = 3 };
+
+// Random part and counter: the envelope's allocation id. Zero: none, so never found by a look-up (openVendor).
+struct AllocationId {
+  uint64_t random = 0;
+  uint64_t counter = 0;
+  bool operator==(const AllocationId& o) const { return random == o.random && counter == o.counter; }
+};
+
+struct ClaimInfo {
+  ClaimKind kind;
+  OpenPath path;     // not none: obtained by IPC; further claims have the path of the claim that they were made from
+  Backend* backend;  // null for a descriptor
+  const Memory* memory;
+  AllocationId allocation;
+  uint64_t resource_claims;
+};
+
+struct ProcessBook {
+  struct Entry {
+    std::string kind;     // "allocation" | "mapping" | "descriptor"
+    std::string backend;  // "" for a descriptor
+    uint64_t nbytes;
+    AllocationId allocation;
+    uint64_t claims;
+  };
+  std::vector<Entry> resources;
+  uint64_t claims = 0;
+  uint64_t environments = 0;
+};
+
+class Registry {
+ public:
+  static Registry& instance();  // never destroyed: threads may outlive static destruction
+
+  EnvironmentId begin_environment();
+  // Ends every claim of the environment but its views.
+  void end_environment(EnvironmentId env) noexcept;
+
+  ClaimId allocate(EnvironmentId env, Backend& backend, uint32_t device, UsmType usm, uint64_t nbytes, bool read_only,
+                   AllocationId id);
+  // By allocation id: an allocation of this process (self), a live mapping (cached), or the driver (mapped). A live
+  // resource of that id whose vendor handle, size, device or backend is not the request's is refused, not served.
+  ClaimId open(EnvironmentId env, Backend& backend, const OpenRequest& request, AllocationId id);
+  ClaimId adopt_descriptor(EnvironmentId env, UniqueFd fd);
+
+  // A further claim on the same resource; ClaimKind::view makes one that belongs to no environment.
+  ClaimId claim(EnvironmentId env, ClaimId of, ClaimKind kind);
+  // True when it was live and this environment's; the last claim closes the resource.
+  bool end(EnvironmentId env, ClaimId claim) noexcept;
+  // For finalizers, on any thread: ends the claim if it is live and notes it for drain_ended() of the environment that
+  // took it, if that still lives. Allocates nothing.
+  void finalize(ClaimId claim) noexcept;
+  std::vector<ClaimId> drain_ended(EnvironmentId env);
+  // For a view whose buffer could not be made: no finalizer will end its claim.
+  void cancel_view(EnvironmentId env, ClaimId view) noexcept;
+
+  // Throws Failure{state, "unknown-claim"} for a claim that is not live or not this environment's. The pointers in it
+  // are good for as long as the claim is.
+  ClaimInfo info(EnvironmentId env, ClaimId claim);
+  int descriptor(EnvironmentId env, ClaimId claim);
+
+  ProcessBook book();
+
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+ private:
+  Registry() = default;
+  struct State;
+  // Throws Failure{state, "forked"} in a forked child.
+  State& state();
+  // Null in a forked child.
+  State* state_or_null() noexcept;
+};
+
+}  // namespace usm_ipc

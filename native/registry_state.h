@@ -1,0 +1,156 @@
+// What is inside the registry: resources, claims, and the books that find them. Only registry.cc includes this, and
+// touches State under its mutex alone.
+#pragma once
+
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "failure.h"
+#include "fault.h"
+#include "registry.h"
+
+namespace usm_ipc {
+
+enum class ResourceKind : uint8_t { allocation, mapping, descriptor };
+
+// Owns what a driver gave: the destructor is the one place that gives it back.
+struct Resource {
+  explicit Resource(ResourceKind kind, Backend* backend) : kind(kind), backend(backend) {}
+  Resource(const Resource&) = delete;
+  Resource& operator=(const Resource&) = delete;
+  ~Resource() {
+    if (!driver_owned) return;
+    if (kind == ResourceKind::allocation) backend->free(memory);
+    if (kind == ResourceKind::mapping) backend->close(memory);
+  }
+
+  const ResourceKind kind;
+  Backend* const backend;  // null for a descriptor, which memory.fd closes
+  Memory memory;
+  bool driver_owned = false;
+  AllocationId allocation;
+  uint64_t allocation_nbytes = 0;  // what a handle for this memory says; a driver may round its extent up
+  uint64_t claims = 0;
+  std::list<Resource>::iterator position;
+};
+
+struct Claim {
+  ClaimId id;
+  EnvironmentId env;
+  ClaimKind kind;
+  OpenPath path;
+  Resource* resource;  // null: a finalizer has ended it, and drain_ended() has not told yet
+};
+using Claims = std::list<Claim>;
+
+struct Environment {
+  Claims live;   // without views
+  Claims ended;  // by finalizers
+};
+
+struct AllocationIdHash {
+  // The random part is evenly distributed already.
+  size_t operator()(const AllocationId& id) const { return id.random ^ (id.counter * 0x9e3779b97f4a7c15u); }
+};
+
+inline bool is_some(const AllocationId& id) { return !(id == AllocationId{}); }
+
+struct Registry::State {
+  std::mutex mutex;
+  ClaimId last_claim = 0;
+  EnvironmentId last_environment = 0;
+  std::list<Resource> resources;
+  std::unordered_map<AllocationId, Resource*, AllocationIdHash> by_allocation;
+  std::unordered_map<ClaimId, Claims::iterator> claims;
+  std::unordered_map<EnvironmentId, Environment> environments;
+  Claims views;
+  std::vector<bool> descriptors;  // by number: owned by a resource
+
+  Environment& environment(EnvironmentId env) {
+    const auto found = environments.find(env);
+    if (found == environments.end()) {
+      throw Failure(FailureKind::state, "environment-ended", "this thread's JavaScript environment has ended");
+    }
+    return found->second;
+  }
+
+  static bool is_own(const Claim& claim, EnvironmentId env) {
+    return claim.env == env && claim.kind != ClaimKind::view && claim.resource != nullptr;
+  }
+
+  Claim& own(EnvironmentId env, ClaimId claim) {
+    const auto found = claims.find(claim);
+    if (found == claims.end() || !is_own(*found->second, env)) {
+      throw Failure(FailureKind::state, "unknown-claim",
+                    "claim " + std::to_string(claim) + " has ended, was never taken, or is another thread's");
+    }
+    return *found->second;
+  }
+
+  ClaimId take(EnvironmentId env, Resource& resource, ClaimKind kind, OpenPath path) {
+    Environment& taker = environment(env);
+    fault_point("claim.register");
+    const ClaimId id = ++last_claim;
+    Claims fresh;
+    fresh.push_back({id, env, kind, path, &resource});
+    claims.emplace(id, fresh.begin());
+    Claims& home = kind == ClaimKind::view ? views : taker.live;
+    home.splice(home.end(), fresh);
+    ++resource.claims;
+    return id;
+  }
+
+  // Takes the one resource of `fresh` in with its first claim; leaves it there, to be closed, when that fails.
+  ClaimId admit(EnvironmentId env, std::list<Resource>& fresh, ClaimKind kind, OpenPath path) {
+    Resource& resource = fresh.front();
+    const int fd = resource.memory.fd.get();
+    if (fd >= 0) reserve_descriptor(resource.memory.fd);
+    const bool indexed = is_some(resource.allocation);
+    if (indexed && !by_allocation.emplace(resource.allocation, &resource).second) {
+      throw Failure(FailureKind::state, "allocation-id-in-use", "a live allocation or mapping has this allocation id");
+    }
+    ClaimId claim;
+    try {
+      claim = take(env, resource, kind, path);
+    } catch (...) {
+      if (indexed) by_allocation.erase(resource.allocation);
+      throw;
+    }
+    if (fd >= 0) descriptors[fd] = true;
+    resource.position = fresh.begin();
+    resources.splice(resources.end(), fresh);
+    return claim;
+  }
+
+  // Two owners of one number would close it twice, the second time perhaps as another file.
+  void reserve_descriptor(UniqueFd& fd) {
+    const auto number = static_cast<size_t>(fd.get());
+    if (number >= descriptors.size()) descriptors.resize(number + 1);
+    if (!descriptors[number]) return;
+    fd.release();
+    throw Failure(FailureKind::state, "descriptor-owned",
+                  "descriptor " + std::to_string(number) + " has an owner here already; adopt a duplicate of it");
+  }
+
+  void release(Resource& resource) noexcept {
+    if (--resource.claims > 0) return;
+    if (is_some(resource.allocation)) by_allocation.erase(resource.allocation);
+    if (resource.memory.fd) descriptors[resource.memory.fd.get()] = false;
+    resources.erase(resource.position);
+  }
+
+  // Ends a claim and forgets it.
+  void drop(std::unordered_map<ClaimId, Claims::iterator>::iterator found) noexcept {
+    const Claims::iterator claim = found->second;
+    Resource& resource = *claim->resource;
+    (claim->kind == ClaimKind::view ? views : environments.find(claim->env)->second.live).erase(claim);
+    claims.erase(found);
+    release(resource);
+  }
+};
+
+}  // namespace usm_ipc

@@ -1,0 +1,235 @@
+import test from 'ava'
+import { once } from 'node:events'
+import { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { addon } from '../../host/addon.ts'
+import { FdChannel } from '../../host/sharing/fd_channel.ts'
+import { alive, bytes, ended, node, openDescriptors, python, socketPath, startThread, tick } from './fd_channel_helpers.ts'
+
+test.before(startThread)
+
+// UBSan opens a pipe to look at an object, and takes it for a bad one where it cannot.
+const unsanitized = addon().build.sanitized ? test.serial.skip : test.serial
+
+const inUse = { code: 'ERR_USM_IPC_SYSTEM_CALL_FAILED', name: 'DriverError', message: /EADDRINUSE/ }
+
+for (const [umask, mode] of [[0, 0o600], [0o077, 0o600], [0, 0o666], [0o077, 0o666], [0o777, 0o660], [0o022, 0]] as const) {
+  test.serial(`umask ${umask.toString(8)}: the socket's mode is ${mode.toString(8)}, and nothing else is left in the directory`, (t) => {
+    const path = socketPath(t)
+    const before = process.umask(umask)
+    const listener = FdChannel.listen(path, { mode })
+    process.umask(before)
+    t.is(statSync(path).mode & 0o7777, mode)
+    t.is(statSync(path).nlink, 1)
+    t.deepEqual(readdirSync(dirname(path)), ['socket'])
+    listener.close()
+    t.deepEqual(readdirSync(dirname(path)), [])
+  })
+}
+
+test.serial('0600 is the default', (t) => {
+  using listener = FdChannel.listen(socketPath(t))
+  t.is(statSync(listener.path).mode & 0o777, 0o600)
+})
+
+test.serial('nothing that exists is replaced', async (t) => {
+  const path = socketPath(t)
+  const listener = FdChannel.listen(path)
+  t.throws(() => FdChannel.listen(path), { ...inUse, message: /EADDRINUSE.*another listener/ })
+  const accepting = listener.accept()
+  const client = await FdChannel.connect(path)
+  const server = await accepting
+  const file = path + '2'
+  writeFileSync(file, 'precious')
+  t.throws(() => FdChannel.listen(file), { ...inUse, message: /EADDRINUSE.*no socket/ })
+  t.is(readFileSync(file, 'utf8'), 'precious')
+  t.deepEqual(readdirSync(dirname(path)).sort(), ['socket', 'socket2'])
+  listener.close()
+  client.close()
+  server.close()
+})
+
+test.serial('close removes the name only while it is its own', (t) => {
+  const path = socketPath(t)
+  const first = FdChannel.listen(path)
+  renameSync(path, path + '-moved')
+  const second = FdChannel.listen(path)
+  first.close()
+  first.close()
+  t.true(statSync(path).isSocket(), 'the second one is still there')
+  second.close()
+  t.throws(() => statSync(path), { code: 'ENOENT' })
+})
+
+test.serial('paths that no address can hold are refused, and failures leave nothing', async (t) => {
+  const path = socketPath(t)
+  const before = openDescriptors()
+  const long = path + 'x'.repeat(120)
+  t.throws(() => FdChannel.listen(long), { instanceOf: RangeError, code: 'ERR_USM_IPC_PATH_TOO_LONG' })
+  await t.throwsAsync(FdChannel.connect(long), { instanceOf: RangeError, code: 'ERR_USM_IPC_PATH_TOO_LONG' })
+  await t.throwsAsync(FdChannel.connect('a\0b'), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_PATH' })
+  await t.throwsAsync(FdChannel.connect(''), { code: 'ERR_USM_IPC_BAD_PATH' })
+  t.throws(() => FdChannel.listen(''), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_PATH' })
+  t.throws(() => FdChannel.listen(path, { mode: 0o1777 }), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_MODE' })
+  t.throws(() => FdChannel.listen(join(path, 'nowhere')), { name: 'DriverError', message: /ENOENT.*directory/ })
+  t.is(openDescriptors(), before)
+  t.deepEqual(readdirSync(dirname(path)), [])
+})
+
+test.serial('the longest path works at both ends', async (t) => {
+  const directory = dirname(socketPath(t))
+  const path = join(directory, 'x'.repeat(90 - directory.length - 1))
+  using listener = FdChannel.listen(path)
+  using client = await FdChannel.connect(path)
+  using server = await listener.accept()
+  await client.send(bytes(1))
+  t.deepEqual((await server.receive()).bytes, bytes(1))
+})
+
+test.serial('connecting to nothing says what to look at', async (t) => {
+  const path = socketPath(t)
+  await t.throwsAsync(FdChannel.connect(path), { name: 'DriverError', message: /ENOENT.*is the listener running/ })
+  const child = python(`s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(${JSON.stringify(path)})`, 'ignore')
+  await ended(child)
+  await t.throwsAsync(FdChannel.connect(path), { name: 'DriverError', message: /ECONNREFUSED.*nobody listens/ })
+  rmSync(path)
+  const stream = createServer().listen(path)
+  await once(stream, 'listening')
+  await t.throwsAsync(FdChannel.connect(path), { name: 'DriverError', message: /EPROTOTYPE.*another type/ })
+  stream.close()
+})
+
+test.serial('another user is kept out by the mode, and let in by it', async (t) => {
+  if (process.getuid?.() !== 0) {
+    t.log('skipped: only root can become another user')
+    t.pass()
+    return
+  }
+  const path = socketPath(t)
+  const connect = `
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+try:
+  s.connect(${JSON.stringify(path)})
+  print('connected', flush=True)
+  s.recv(1)
+except PermissionError:
+  print('refused')`
+  const narrow = FdChannel.listen(path)
+  t.is((await ended(python(connect, ['ignore', 'pipe', 'inherit'], 65534))).stdout, 'refused\n')
+  narrow.close()
+  using wide = FdChannel.listen(path, { mode: 0o666 })
+  const child = python(connect, ['ignore', 'pipe', 'inherit'], 65534)
+  const end = ended(child)
+  const server = await wide.accept()
+  t.deepEqual(server.peer, { pid: child.pid!, uid: 65534, gid: 65534 })
+  server.close()
+  t.is((await end).stdout, 'connected\n')
+})
+
+test.serial('both ends know the other\'s process', async (t) => {
+  using listener = FdChannel.listen(socketPath(t))
+  const child = node(`const channel = await FdChannel.connect(${JSON.stringify(listener.path)})
+    await channel.send(new TextEncoder().encode(JSON.stringify(channel.peer)))`)
+  const server = await listener.accept()
+  const seen = JSON.parse(new TextDecoder().decode((await server.receive()).bytes))
+  t.deepEqual(seen, { pid: process.pid, uid: process.getuid!(), gid: process.getgid!() })
+  t.deepEqual(server.peer, { pid: child.pid!, uid: process.getuid!(), gid: process.getgid!() })
+  t.true(Object.isFrozen(server.peer))
+  await ended(child)
+  server.close()
+})
+
+test.serial('accept: deadlines, signals, close', async (t) => {
+  const listener = FdChannel.listen(socketPath(t))
+  await t.throwsAsync(listener.accept({ timeoutMs: 0 }), { code: 'ERR_USM_IPC_TIMEOUT' })
+  await t.throwsAsync(listener.accept({ timeoutMs: 2 }), { code: 'ERR_USM_IPC_TIMEOUT' })
+  const controller = new AbortController()
+  const aborted = listener.accept({ signal: controller.signal })
+  const pending = listener.accept()
+  controller.abort('enough')
+  t.is(await aborted.catch((reason) => reason), 'enough')
+  await t.throwsAsync(listener.accept({ patience: 1 } as never), { code: 'ERR_USM_IPC_UNKNOWN_OPTION' })
+  await listener[Symbol.asyncDispose]()
+  t.true(listener.isClosed)
+  await t.throwsAsync(pending, { code: 'ERR_USM_IPC_CLOSED' })
+  await t.throwsAsync(listener.accept(), { code: 'ERR_USM_IPC_CLOSED' })
+})
+
+test.serial('iterating gives every connection, and ends with the listener', async (t) => {
+  const listener = FdChannel.listen(socketPath(t))
+  const clients = await Promise.all([1, 2, 3].map(() => FdChannel.connect(listener.path)))
+  let served = 0
+  for await (const channel of listener) {
+    channel.close()
+    if (++served === clients.length) void tick().then(() => listener.close())
+  }
+  t.is(served, 3)
+  for (const client of clients) client.close()
+})
+
+test.serial('a full backlog makes connect wait, time out, or be aborted, and nothing is left', async (t) => {
+  const path = socketPath(t)
+  const child = python(
+    `s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(${JSON.stringify(path)}); s.listen(1); print('up', flush=True)
+sys.stdin.readline()
+while True: s.accept()[0].send(b'x')`,
+    ['pipe', 'pipe', 'inherit'],
+  )
+  await new Promise((resolve) => child.stdout!.once('data', resolve))
+  const before = openDescriptors()
+  const clients: FdChannel[] = []
+  const full = await (async () => {
+    for (;;) {
+      try {
+        clients.push(await FdChannel.connect(path, { timeoutMs: 0 }))
+      } catch (error) {
+        return error as { code: string; message: string }
+      }
+    }
+  })()
+  t.is(full.code, 'ERR_USM_IPC_TIMEOUT')
+  t.regex(full.message, /backlog/)
+  await t.throwsAsync(FdChannel.connect(path, { timeoutMs: 25 }), { code: 'ERR_USM_IPC_TIMEOUT' })
+  const controller = new AbortController()
+  const aborted = FdChannel.connect(path, { signal: controller.signal })
+  controller.abort('enough')
+  t.is(await aborted.catch((reason) => reason), 'enough')
+  t.is(openDescriptors(), before + clients.length)
+  const waiting = FdChannel.connect(path)
+  child.stdin!.write('\n')
+  clients.push(await waiting)
+  t.deepEqual((await clients.at(-1)!.receive()).bytes, bytes(0x78))
+  for (const client of clients) client.close()
+  child.kill('SIGKILL')
+  await ended(child)
+})
+
+unsanitized('a listener out of descriptor numbers accepts again when it has some', async (t) => {
+  const path = socketPath(t)
+  const child = node(
+    `import { openSync, closeSync } from 'node:fs'
+     const listener = FdChannel.listen(${JSON.stringify(path)})
+     await listener.accept({ timeoutMs: 1 }).catch(() => {})
+     const fillers = []
+     try { for (;;) fillers.push(openSync('/dev/null')) } catch {}
+     process.send('full')
+     await new Promise((resolve) => process.once('message', resolve))
+     const error = await listener.accept({ timeoutMs: 0 }).catch((error) => error)
+     const late = await listener.accept({ timeoutMs: 20 }).catch((error) => error)
+     const accepting = listener.accept()
+     fillers.forEach((fd) => closeSync(fd))
+     const channel = await accepting
+     await channel.send(new TextEncoder().encode(error.result + ' ' + late.result))
+     process.disconnect()`,
+    ['ignore', 'inherit', 'inherit', 'ipc'],
+    'ulimit -n 64',
+  )
+  const end = ended(child)
+  await alive(new Promise((resolve) => child.once('message', resolve)))
+  const channel = await FdChannel.connect(path)
+  child.send('go')
+  t.is(new TextDecoder().decode((await channel.receive()).bytes), 'EMFILE EMFILE')
+  channel.close()
+  t.is((await end).code, 0)
+})
