@@ -1,4 +1,4 @@
-import { StateError } from '../errors.ts'
+import { StateError, rangeError } from '../errors.ts'
 import { toHex } from './bytes.ts'
 import type { Core } from './core.ts'
 import { MESSAGES, VERDICTS, type VerdictName } from './names.generated.ts'
@@ -32,8 +32,9 @@ export class Ledger {
    * @param maxRecords - how many live claims it takes; 2^24 by default
    */
   constructor(core: Core, seed: Uint8Array, maxRecords = 0) {
+    if (seed.length !== 16) throw rangeError('invalid-seed', `the seed must be 16 bytes, not ${seed.length}`)
     this.#core = core
-    core.u8.set(seed.subarray(0, 16), core.scratchAt)
+    core.u8.set(seed, core.scratchAt)
     core.exports.ledgerReset(core.scratchAt, maxRecords)
     core.u8.fill(0, core.scratchAt, core.scratchAt + 16)
   }

@@ -70,10 +70,14 @@ export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeS
   for (const { role, bytes } of sections.further ?? []) sealer.section(SECTIONS['further-handle'], 1, furtherBytes(role, bytes))
   if (sections.descriptors !== undefined) sealer.section(SECTIONS.descriptors, 1, descriptorBytes(sections.descriptors))
   if (sections.array !== undefined) sealer.section(SECTIONS.array, 0, arrayBytes(sections.array))
-  if (sections.name !== undefined) sealer.section(SECTIONS.name, 0, new TextEncoder().encode(sections.name))
-  for (const { type, critical, bytes } of sections.unknown ?? []) sealer.section(type, critical ? 1 : 0, bytes)
+  if (sections.name !== undefined) sealer.section(SECTIONS.name, 0, nameBytes(sections.name))
+  for (const { type, critical, bytes } of sections.unknown ?? []) sealer.section(upTo(0xffff, type, 'section type'), critical ? 1 : 0, bytes)
   return sealer.end()
 }
+
+const U32 = 0xffff_ffff
+const TOO_LONG = VERDICTS.indexOf('too-long')
+const BUFFER_TOO_SMALL = VERDICTS.indexOf('buffer-too-small')
 
 /** Builds one envelope at the core's seal region. */
 export class Sealer {
@@ -93,9 +97,9 @@ export class Sealer {
     setSize(view, HEADER.offset, h.offset, 'offset')
     setSize(view, HEADER.nbytes, h.nbytes, 'nbytes')
     setBytes(u8, at + HEADER.allocation_random, h.allocationId, 'allocationId')
-    view.setUint32(HEADER.pid, h.pid, true)
-    view.setBigUint64(HEADER.start_time, h.startTime, true)
-    view.setBigUint64(HEADER.pid_namespace, h.pidNamespace, true)
+    view.setUint32(HEADER.pid, upTo(U32, h.pid, 'pid'), true)
+    view.setBigUint64(HEADER.start_time, u64(h.startTime, 'startTime'), true)
+    view.setBigUint64(HEADER.pid_namespace, u64(h.pidNamespace, 'pidNamespace'), true)
     setBytes(u8, at + HEADER.boot_id, h.bootId, 'bootId')
     setSize(view, HEADER.created, h.created, 'created')
     setSize(view, HEADER.expires, h.expires, 'expires')
@@ -113,7 +117,7 @@ export class Sealer {
   }
 
   section(type: number, flags: number, bytes: Uint8Array): void {
-    if (this.nextBytesAt + bytes.length > this.#core.sealAt + MAX_ENVELOPE) this.#refuse(VERDICTS.indexOf('too-long'))
+    if (this.nextBytesAt + bytes.length > this.#core.sealAt + MAX_ENVELOPE) this.#refuse(TOO_LONG)
     this.#core.u8.set(bytes, this.nextBytesAt)
     this.sectionInPlace(type, flags, bytes.length)
   }
@@ -126,6 +130,7 @@ export class Sealer {
   }
 
   #refuse(code: number): void {
+    if (code === BUFFER_TOO_SMALL) code = TOO_LONG // the buffer is as long as an envelope may be
     if (code !== 0) throw new HandleError(VERDICTS[code]!, `cannot seal this: ${MESSAGES[code]} (${VERDICTS[code]})`)
   }
 }
@@ -135,17 +140,28 @@ function setBytes(u8: Uint8Array, at: number, bytes: Uint8Array, what: string): 
   u8.set(bytes, at)
 }
 
-function setSize(view: DataView, at: number, value: number, what: string): void {
-  if (!Number.isSafeInteger(value) || value < 0) {
-    throw rangeError('invalid-envelope', `${what} must be an integer from 0 to 2^53-1, not ${value}`)
+// What does not fit is refused here: a DataView would store its low bits.
+function upTo(most: number, value: number, what: string): number {
+  if (!Number.isSafeInteger(value) || value < 0 || value > most) {
+    throw rangeError('invalid-envelope', `${what} must be an integer from 0 to ${most}, not ${value}`)
   }
+  return value
+}
+
+function u64(value: bigint, what: string): bigint {
+  if (BigInt.asUintN(64, value) !== value) throw rangeError('invalid-envelope', `${what} must be from 0 to 2^64-1, not ${value}`)
+  return value
+}
+
+function setSize(view: DataView, at: number, value: number, what: string): void {
+  upTo(Number.MAX_SAFE_INTEGER, value, what)
   view.setUint32(at, value >>> 0, true)
   view.setUint32(at + 4, Math.floor(value / 2 ** 32), true)
 }
 
 function furtherBytes(role: number, bytes: Uint8Array): Uint8Array {
   const out = new Uint8Array(8 + bytes.length)
-  new DataView(out.buffer).setUint32(0, role, true)
+  new DataView(out.buffer).setUint32(0, upTo(U32, role, 'role'), true)
   out.set(bytes, 8)
   return out
 }
@@ -155,10 +171,15 @@ function descriptorBytes(wanted: readonly WantedDescriptor[]): Uint8Array {
   const view = new DataView(out.buffer)
   wanted.forEach(({ kind, stDev, stIno }, i) => {
     view.setUint32(24 * i, DESCRIPTOR_KINDS[kind], true)
-    view.setBigUint64(24 * i + 8, stDev, true)
-    view.setBigUint64(24 * i + 16, stIno, true)
+    view.setBigUint64(24 * i + 8, u64(stDev, 'stDev'), true)
+    view.setBigUint64(24 * i + 16, u64(stIno, 'stIno'), true)
   })
   return out
+}
+
+function nameBytes(name: string): Uint8Array {
+  if (!name.isWellFormed()) throw rangeError('invalid-envelope', 'name must not have unpaired surrogates')
+  return new TextEncoder().encode(name)
 }
 
 /** The bytes of an array section. */
@@ -169,9 +190,9 @@ export function arrayBytes({ code, bits, lanes, shape, strides }: ArrayMetadata)
   const steps = strides ?? rowMajor(shape)
   const out = new Uint8Array(16 + 16 * shape.length)
   const view = new DataView(out.buffer)
-  view.setUint8(0, code)
-  view.setUint8(1, bits)
-  view.setUint16(2, lanes, true)
+  view.setUint8(0, upTo(0xff, code, 'code'))
+  view.setUint8(1, upTo(0xff, bits, 'bits'))
+  view.setUint16(2, upTo(0xffff, lanes, 'lanes'), true)
   view.setUint32(4, shape.length, true)
   shape.forEach((extent, i) => {
     view.setBigInt64(16 + 16 * i, BigInt(extent), true)

@@ -1,0 +1,31 @@
+/** Checks of arguments that more than one file makes. */
+import { rangeError, typeError } from './errors.ts'
+
+/** A positive size in bytes that JavaScript and the drivers can both hold. */
+export function checkNbytes(nbytes: unknown, what = 'nbytes'): number {
+  if (typeof nbytes !== 'number') throw typeError('invalid-nbytes', `${what} must be a number of bytes, not ${typeof nbytes}`)
+  if (!Number.isSafeInteger(nbytes) || nbytes <= 0) {
+    throw rangeError('invalid-nbytes', `${what} must be an integer > 0 and at most 2^53-1, not ${nbytes}`)
+  }
+  return nbytes
+}
+
+/** An offset of which `length` bytes stay inside `size`. */
+export function checkRange(offset: unknown, length: number, size: number, what: string): number {
+  if (typeof offset !== 'number') throw typeError('invalid-offset', `offset must be a number of bytes, not ${typeof offset}`)
+  if (!Number.isSafeInteger(offset) || offset < 0) throw rangeError('invalid-offset', `offset must be an integer from 0, not ${offset}`)
+  if (length > size - offset) {
+    throw rangeError('out-of-range', `${what}: ${length} bytes at offset ${offset} do not fit into ${size} bytes`)
+  }
+  return offset
+}
+
+/** A Uint8Array over the same bytes. */
+export function asBytes(source: unknown, what: string): Uint8Array {
+  if (source instanceof Uint8Array) return source
+  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+  if (source instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && source instanceof SharedArrayBuffer)) {
+    return new Uint8Array(source)
+  }
+  throw typeError('invalid-bytes', `${what} must be a typed array, a DataView or an ArrayBuffer`)
+}

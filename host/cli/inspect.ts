@@ -1,0 +1,69 @@
+import { Argument, Option, type Command } from 'commander'
+import { inspect } from '../core/index.ts'
+import type { Field, Inspection } from '../core/index.ts'
+import { LAYOUTS, type LayoutName } from '../core/names.generated.ts'
+import { toHex } from '../core/bytes.ts'
+import { bytesArgument } from './bytes_argument.ts'
+import { UsageError, bold, dim, green, printJson, table } from './output.ts'
+
+interface Options {
+  layout?: LayoutName
+  now?: boolean
+  json?: boolean
+}
+
+export function addInspect(program: Command): void {
+  program
+    .command('inspect')
+    .description('Show every byte of a handle with its meaning, the verdict, and what could not be checked.')
+    .addArgument(new Argument('[handle]', 'hexadecimal, base64, usmipc0... text, a file, or - for stdin (the default where it is no terminal)'))
+    .addOption(new Option('--layout <name>', 'the bytes are a raw vendor handle of this layout').choices(Object.keys(LAYOUTS)))
+    .option('--no-now', 'do not check the expiry against the clock')
+    .option('--json', 'print JSON')
+    .addHelpText('after', `
+Examples:
+  $ usm-ipc inspect handle.bin
+  $ some-exporter | usm-ipc inspect -
+  $ usm-ipc inspect --layout cuda 20253b34...
+
+Exit code: 0 the handle is valid, 1 it is not, 2 wrong usage.
+A text form is a bearer token: whoever has it may open the memory. Prefer a file or stdin to an argument.`)
+    .action((argument: string | undefined, options: Options) => {
+      if (argument === undefined && process.stdin.isTTY) throw new UsageError('inspect needs a handle: an argument, a file, or - and then its text')
+      const bytes = bytesArgument(argument ?? '-')
+      const inspection = inspect(bytes, {
+        ...(options.layout === undefined ? {} : { layout: options.layout }),
+        ...(options.now === false ? {} : { policy: { now: Date.now(), clockSkew: 60_000 } }),
+      })
+      if (options.json) printJson(inspection)
+      else print(bytes, inspection)
+      process.exitCode = inspection.verdict === 'ok' ? 0 : 1
+    })
+}
+
+function print(bytes: Uint8Array, inspection: Inspection): void {
+  const { form, layout, verdict, message, byteOffset, fields, unchecked } = inspection
+  console.log(`${form === 'envelope' ? 'envelope' : 'raw vendor handle'}, ${bytes.length} bytes${layout === undefined ? '' : `, layout ${layout}`}`)
+  console.log(table([
+    ['OFFSET', 'BYTES', 'FIELD', 'VALUE'],
+    ...fields.map((f) => [String(f.offset).padStart(6), hexOf(bytes, f), f.name, valueOf(f)]),
+  ]).replace(/^.*$/m, bold))
+  const line = `verdict: ${verdict}${byteOffset === undefined ? '' : ` (byte ${byteOffset})`}: ${message}`
+  console.log(`\n${verdict === 'ok' ? green(line) : bold(line)}`)
+  if (verdict === 'ok') {
+    console.log('not checked, because no bytes can show it:')
+    for (const item of unchecked) console.log(dim(`  - ${item}`))
+  }
+}
+
+function hexOf(bytes: Uint8Array, field: Field): string {
+  const shown = 16
+  const hex = toHex(bytes.subarray(field.offset, field.offset + Math.min(field.length, shown)))
+  return hex + (field.length > shown ? '..' : '')
+}
+
+function valueOf(field: Field): string {
+  if (field.meaning !== undefined) return `${field.value} (${field.meaning})`
+  const text = typeof field.value === 'string' ? JSON.stringify(field.value).slice(1, -1) : String(field.value)
+  return text.length > 64 ? `${text.slice(0, 60)}...` : text
+}

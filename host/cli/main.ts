@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+/** `usm-ipc`: one command a file. Exit codes: 0 done, 1 it did not hold (invalid handle, failed demo), 2 wrong usage. */
+import { createRequire } from 'node:module'
+import { Command, CommanderError } from 'commander'
+import { isUsmIpcError } from '../errors.ts'
+import { addDemo } from './demo.ts'
+import { addDevices } from './devices.ts'
+import { addInspect } from './inspect.ts'
+import { UsageError, red } from './output.ts'
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+
+const program = new Command('usm-ipc')
+  .description('Share device memory between processes, and look at the handles that do it.')
+  .version(version)
+  .showHelpAfterError('(--help shows what there is)')
+  .exitOverride()
+  .addHelpText('after', `
+Try it:
+  $ usm-ipc demo                      two processes share a file's bytes
+  $ usm-ipc devices                   where memory can be shared here
+  $ usm-ipc inspect -                 look at a handle from stdin (it is a secret: keep it out of shell histories)
+
+Exit codes: 0 done, 1 invalid or failed, 2 wrong usage. Each command has --json for scripts.`)
+
+addDevices(program)
+addInspect(program)
+addDemo(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = report(error)
+}
+
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  if (error instanceof UsageError) {
+    console.error(`${red('usm-ipc:')} ${error.message}`)
+    return 2
+  }
+  const { message, code } = error as { message?: string; code?: string }
+  console.error(`${red('usm-ipc:')} ${message ?? String(error)}${code === undefined ? '' : ` [${code}]`}`)
+  if (!isUsmIpcError(error) && code === undefined) console.error((error as Error).stack)
+  return 1
+}

@@ -1,0 +1,160 @@
+import { addon } from './addon.ts'
+import { toUuid } from './core/bytes.ts'
+import { BACKENDS, type BackendName } from './core/names.generated.ts'
+import { DriverError, fromNative, typeError } from './errors.ts'
+
+/** SYCL's words for what a device is. */
+export type DeviceType = 'gpu' | 'cpu' | 'accelerator' | 'host'
+
+/** A device of a backend. Devices are compared by UUID, never by index. */
+export class Device {
+  readonly backend: BackendName
+  /** Position among the backend's devices, as the selector counts. */
+  readonly index: number
+  readonly name: string
+  readonly type: DeviceType
+  /** 8-4-4-4-12 hexadecimal digits. The host's is derived from its boot id. */
+  readonly uuid: string
+  /** Bytes. */
+  readonly memory: number
+  /** No hardware of that kind is behind it. */
+  readonly software: boolean
+  /** @internal */
+  readonly uuidBytes: Uint8Array
+  /** @internal the backend's number in the addon */
+  readonly backendIndex: number
+
+  /** @internal */
+  constructor(backend: BackendName, backendIndex: number, index: number, d: ReturnType<ReturnType<typeof addon>['devices']>[number]) {
+    this.backend = backend
+    this.backendIndex = backendIndex
+    this.index = index
+    this.name = d.name
+    this.type = d.type as DeviceType
+    this.uuidBytes = d.uuid
+    this.uuid = toUuid(d.uuid)
+    this.memory = d.memory
+    this.software = d.software
+  }
+
+  /** A selector that names this device: `host:0`. */
+  get selector(): string {
+    return `${this.backend}:${this.index}`
+  }
+
+  toString(): string {
+    return `${this.selector} ${this.name}`
+  }
+
+  toJSON(): object {
+    const { backend, index, name, type, uuid, memory, software, selector } = this
+    return { selector, backend, index, type, name, uuid, memory, software }
+  }
+}
+
+/** A backend of this version, and why it cannot be used here if it cannot. */
+export interface BackendStatus {
+  backend: BackendName
+  available: boolean
+  /** '' where it is available. */
+  reason: string
+}
+
+/** Every backend that the package knows by name. */
+export function listBackends(): BackendStatus[] {
+  const built = new Map(addon().backends().map((b) => [b.name, b.unavailable]))
+  return (Object.keys(BACKENDS) as BackendName[]).map((backend) => {
+    const reason = built.get(backend) ?? `this version of usm-ipc has no ${backend} backend`
+    return { backend, available: reason === '', reason }
+  })
+}
+
+let devices: Device[] | undefined
+
+/**
+ * All devices of the backends that can be used here.
+ *
+ * @example
+ * ```ts
+ * import { listDevices } from 'usm-ipc'
+ *
+ * for (const device of listDevices()) console.log(`${device.selector}  ${device.uuid}  ${device.name}`)
+ * ```
+ */
+export function listDevices(): Device[] {
+  return [...(devices ??= enumerate())]
+}
+
+function enumerate(): Device[] {
+  const native = addon()
+  const found: Device[] = []
+  native.backends().forEach(({ name, unavailable }, backendIndex) => {
+    if (unavailable !== '') return
+    try {
+      native.devices(backendIndex).forEach((d, index) => found.push(new Device(name as BackendName, backendIndex, index, d)))
+    } catch (error) {
+      throw fromNative(error)
+    }
+  })
+  return found
+}
+
+/** Preferred first, where no backend is named: what has memory of its own before the host. */
+const PREFERENCE: readonly BackendName[] = ['cuda', 'sycl', 'level_zero', 'host']
+const TYPES: readonly string[] = ['gpu', 'cpu', 'accelerator', 'host']
+
+/**
+ * The device that a SYCL filter string names: `backend`, `backend:type`, `backend:number`, `backend:type:number`,
+ * or with `*` for any backend. Without an argument: the first device of the preferred backend (cuda, sycl, level_zero,
+ * host); the device that is returned says which it is.
+ *
+ * @throws TypeError for a string of another form; DriverError where the backend cannot be used here or has no such device
+ * @example
+ * ```ts
+ * import { selectDevice } from 'usm-ipc'
+ *
+ * const device = selectDevice('host')
+ * console.assert(device.backend === 'host')
+ * ```
+ */
+export function selectDevice(selector: string | Device = '*'): Device {
+  if (selector instanceof Device) return selector
+  if (typeof selector !== 'string') throw typeError('invalid-selector', `a device selector is a string like 'host' or 'level_zero:gpu', not ${typeof selector}`)
+  const { backend, type, number } = parse(selector)
+  if (backend !== undefined) {
+    const status = listBackends().find((b) => b.backend === backend)!
+    if (!status.available) {
+      throw new DriverError('backend-unavailable', `the ${backend} backend cannot be used here: ${status.reason}`, {
+        backend, call: 'selectDevice', result: 'unavailable', resultNumber: 0,
+      })
+    }
+  }
+  const order = (d: Device): number => PREFERENCE.indexOf(d.backend)
+  const matching = listDevices()
+    .filter((d) => (backend === undefined || d.backend === backend) && (type === undefined || d.type === type))
+    .sort((a, b) => order(a) - order(b))
+  const device = matching[number]
+  if (device === undefined) {
+    const known = listDevices().map((d) => d.selector).join(', ')
+    throw new DriverError('no-such-device', `no device matches '${selector}'; there are: ${known}`, {
+      backend: backend ?? '*', call: 'selectDevice', result: 'no-such-device', resultNumber: 0,
+    })
+  }
+  return device
+}
+
+function parse(selector: string): { backend: BackendName | undefined; type: string | undefined; number: number } {
+  const bad = (): never => {
+    throw typeError(
+      'invalid-selector',
+      `'${selector}' is not a device selector: use backend[:type][:number], with backend ${Object.keys(BACKENDS).join(', ')} or *, and type ${TYPES.join(', ')}`,
+    )
+  }
+  const [first = '', ...rest] = selector.split(':')
+  if (first !== '*' && !Object.hasOwn(BACKENDS, first)) bad()
+  const type = rest[0] !== undefined && TYPES.includes(rest[0]) ? rest.shift() : undefined
+  const number = rest.shift()
+  if (rest.length > 0 || (number !== undefined && !/^\d{1,6}$/.test(number))) bad()
+  return { backend: first === '*' ? undefined : (first as BackendName), type, number: Number(number ?? 0) }
+}
+

@@ -1,0 +1,82 @@
+import { checkNbytes, checkRange } from './arguments.ts'
+import { fromHex } from './core/bytes.ts'
+import { arrayBytes, Sealer, type ArrayMetadata } from './core/seal.ts'
+import { SECTIONS, type LayoutName } from './core/names.generated.ts'
+import { environment } from './environment.ts'
+import { fromNative, rangeError, typeError } from './errors.ts'
+import { memoryClaim, type MemoryUSMDevice } from './memory.ts'
+
+export interface ExportOptions {
+  /** First byte of the shared range, from the memory's beginning. */
+  offset?: number
+  /** Size of the shared range; all that follows the offset where it is left out. */
+  nbytes?: number
+  /** For people and logs: 1 to 255 bytes of UTF-8, no control characters. Not secret. */
+  name?: string
+  /** What the bytes are, in DLPack's terms; it must fit into the range. */
+  array?: ArrayMetadata
+  /** Milliseconds from now after which nobody opens it any more. Never, where it is left out. */
+  ttl?: number
+}
+
+export const EXPORT_OPTIONS = ['offset', 'nbytes', 'name', 'array', 'ttl']
+
+/** Room for a vendor handle (the addon writes at most this much) and for descriptor entries. */
+const HANDLE_CAPACITY = 4096
+const ENTRIES_CAPACITY = 8 + 16 * 24
+
+/** The envelope around what the driver gives for the memory. The vendor handle goes from the addon straight into the core. */
+export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uint8Array {
+  const { core, native, process } = environment()
+  const held = memory[memoryClaim]('export')
+  const offset = checkRange(options.offset ?? 0, 0, held.nbytes, 'export')
+  const nbytes = checkNbytes(options.nbytes ?? held.nbytes - offset)
+  checkRange(offset, nbytes, held.nbytes, 'export')
+  const created = Date.now()
+  const info = native.info(held.claim)
+  const layout: LayoutName = 'host'
+  const sealer = new Sealer(core, {
+    kind: 'memory',
+    backend: memory.device.backend,
+    layout,
+    deviceUuid: memory.device.uuidBytes,
+    allocationSize: info.nbytes,
+    offset: held.offset + offset,
+    nbytes,
+    allocationId: fromHex(info.allocationId)!,
+    pid: process.pid,
+    startTime: process.startTime,
+    pidNamespace: process.pidNamespace,
+    bootId: process.bootId,
+    created,
+    expires: expiry(created, options.ttl),
+    nonce: crypto.getRandomValues(new Uint8Array(16)),
+  })
+  const entriesAt = core.scratchAt
+  let length: number
+  try {
+    length = native.get(held.claim, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY, entriesAt, ENTRIES_CAPACITY)
+  } catch (error) {
+    throw fromNative(error)
+  }
+  sealer.sectionInPlace(SECTIONS.handle, 1, length)
+  const count = core.u8[entriesAt]!
+  if (count > 0) sealer.section(SECTIONS.descriptors, 1, core.u8.slice(entriesAt + 8, entriesAt + 8 + 24 * count))
+  if (options.array !== undefined) sealer.section(SECTIONS.array, 0, arrayBytes(options.array))
+  if (options.name !== undefined) sealer.section(SECTIONS.name, 0, nameBytes(options.name))
+  return sealer.end()
+}
+
+function expiry(created: number, ttl: unknown): number {
+  if (ttl === undefined) return 0
+  if (typeof ttl !== 'number') throw typeError('invalid-ttl', 'ttl must be a number of milliseconds')
+  if (!Number.isSafeInteger(created + ttl) || ttl <= 0) throw rangeError('invalid-ttl', `ttl must be an integer > 0 in milliseconds, not ${ttl}`)
+  return created + ttl
+}
+
+function nameBytes(name: unknown): Uint8Array {
+  if (typeof name !== 'string') throw typeError('invalid-name', `name must be a string, not ${typeof name}`)
+  if (!name.isWellFormed()) throw rangeError('invalid-name', 'name has a lone surrogate')
+  return new TextEncoder().encode(name)
+}
+

@@ -1,0 +1,212 @@
+import { asBytes, checkNbytes } from './arguments.ts'
+import { HEADER } from './core/names.generated.ts'
+import { fromText, toText } from './core/text.ts'
+import { descriptorFrom, type Descriptor } from './descriptor.ts'
+import { DESCRIPTOR_OPTIONS } from './descriptor_search.ts'
+import { selectDevice, listBackends, type Device } from './device.ts'
+import { environment } from './environment.ts'
+import { HandleError, StateError, fromNative, typeError } from './errors.ts'
+import { sealExport, type ExportOptions, EXPORT_OPTIONS } from './export.ts'
+import { MemoryIPCDevice, MemoryUSMDevice, UsmMemory, memoryClaim } from './memory.ts'
+import { EnvelopeOpening, VendorOpening, type OpenOptions, type OpenVendorOptions } from './open.ts'
+import { checkOptions } from './options.ts'
+
+/**
+ * An export of device memory: handle bytes for another process. It keeps its allocation alive until `close()`.
+ *
+ * @example
+ * ```ts
+ * import { IPCMemoryHandle, MemoryUSMDevice, selectDevice } from 'usm-ipc'
+ *
+ * const device = selectDevice('host')
+ * using memory = new MemoryUSMDevice(4096, { device })
+ * using handle = new IPCMemoryHandle(memory)
+ * const bytes = handle.toBytes() // send these, and handle.descriptors beside them
+ * using mapped = IPCMemoryHandle.open(bytes, device, 4096) // here: in the same process
+ * console.assert(mapped.nbytes === 4096)
+ * ```
+ */
+export class IPCMemoryHandle {
+  readonly device: Device
+  #claim = 0
+  #record = 0
+  #bytes: Uint8Array
+  #descriptors: Descriptor[] | undefined
+
+  /**
+   * @param memory - USM device memory of this process
+   * @throws TypeError for USM host or shared memory; StateError for closed memory and for memory opened by IPC
+   */
+  constructor(memory: MemoryUSMDevice, options: ExportOptions = {}) {
+    checkOptions(options, EXPORT_OPTIONS, 'new IPCMemoryHandle')
+    const { claim } = exportable(memory)
+    this.device = memory.device
+    const { core, native, books } = environment()
+    try {
+      this.#bytes = sealExport(memory, options)
+      this.#claim = native.claim(claim, 2, this)
+    } catch (error) {
+      throw fromNative(error)
+    }
+    core.u8.set(this.#bytes.subarray(HEADER.allocation_random, HEADER.allocation_random + 16), core.scratchAt)
+    try {
+      this.#record = books.add('export', core.scratchAt, memory.nbytes, this.#claim)
+    } catch (error) {
+      this.#claim = 0
+      throw error
+    }
+  }
+
+  /** A copy of the envelope. */
+  toBytes(): Uint8Array {
+    this.#live('toBytes')
+    return this.#bytes.slice()
+  }
+
+  /** The text form, `usmipc0.` and base64url. A bearer token: keep it out of logs. */
+  toString(): string {
+    this.#live('toString')
+    return toText(this.#bytes)
+  }
+
+  /** What must travel beside the bytes (SCM_RIGHTS, FdChannel). They belong to the handle and are closed with it. */
+  get descriptors(): readonly Descriptor[] {
+    this.#live('descriptors')
+    try {
+      return (this.#descriptors ??= [exported(this.#claim)])
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  get isClosed(): boolean {
+    return this.#claim === 0
+  }
+
+  /** Ends the export (SYCL's put). Mappings that importers have stay valid. Idempotent. */
+  close(): void {
+    if (this.#claim === 0) return
+    const claim = this.#claim
+    this.#claim = 0
+    for (const descriptor of this.#descriptors ?? []) descriptor.close()
+    const { native, books } = environment()
+    native.put(claim)
+    books.end(this.#record, claim)
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  /** Without the bytes: what is logged or serialized by accident opens nothing. */
+  toJSON(): object {
+    return { type: 'IPCMemoryHandle', device: this.device.selector, size: this.#bytes.length, closed: this.isClosed }
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `IPCMemoryHandle { device: ${this.device.selector}, size: ${this.#bytes.length}, closed: ${this.isClosed} }`
+  }
+
+  #live(what: string): void {
+    if (this.#claim === 0) throw new StateError('closed', `${what}: this IPC handle has been closed`)
+  }
+
+  /**
+   * Opens an envelope: checks it, checks the descriptor beside it, and only then asks the driver.
+   *
+   * @param bytes - what `toBytes()` gave, or its text form
+   * @param device - the device of this process that the memory is for (same UUID), or a selector
+   * @param nbytes - how much of the shared range, from its beginning; all of it where it is left out
+   * @throws HandleError with the verdict; DriverError; PeerError (allowPidfd); StateError
+   */
+  static open(bytes: Uint8Array | string, device: Device | string, nbytes?: number, options: OpenOptions = {}): MemoryIPCDevice {
+    checkOptions(options, OPEN_OPTIONS, 'IPCMemoryHandle.open')
+    const on = selectDevice(device)
+    if (nbytes !== undefined) checkNbytes(nbytes)
+    return new MemoryIPCDevice(new EnvelopeOpening(envelopeBytes(bytes), on, nbytes, options))
+  }
+
+  /**
+   * Opens a raw handle that another library or program made. The caller says what it is; structural faults are refused,
+   * and the result's `unchecked` says what could not be checked.
+   *
+   * @param raw - the vendor handle
+   * @param nbytes - size of the range in bytes, > 0
+   */
+  static openVendor(raw: Uint8Array, device: Device | string, nbytes: number, options: OpenVendorOptions): MemoryIPCDevice {
+    checkOptions(options, OPEN_VENDOR_OPTIONS, 'IPCMemoryHandle.openVendor')
+    const on = selectDevice(device)
+    checkNbytes(nbytes)
+    return new MemoryIPCDevice(new VendorOpening(asBytes(raw, 'raw'), on, nbytes, options))
+  }
+
+  /**
+   * Closes a mapping. Idempotent.
+   *
+   * @throws StateError `ERR_USM_IPC_NOT_IPC` for memory that was not opened by IPC
+   */
+  static closeMapping(memory: MemoryUSMDevice): void {
+    if (!(memory instanceof UsmMemory)) throw typeError('invalid-memory', 'closeMapping takes a MemoryIPCDevice')
+    if (!(memory instanceof MemoryIPCDevice)) {
+      throw new StateError('not-ipc', 'closeMapping was called on non-IPC memory: only what IPCMemoryHandle.open gave has a mapping')
+    }
+    memory.close()
+  }
+
+  /** Whether memory can be shared here: on a device, or on any backend. */
+  static isAvailable(device?: Device | string): boolean {
+    if (device === undefined) return listBackends().some((b) => b.available)
+    try {
+      return listBackends().some((b) => b.backend === selectDevice(device).backend && b.available)
+    } catch {
+      return false
+    }
+  }
+}
+
+const OPEN_OPTIONS = [...DESCRIPTOR_OPTIONS, 'requireAuthentication']
+const OPEN_VENDOR_OPTIONS = [...DESCRIPTOR_OPTIONS, 'layout', 'offset']
+
+function exportable(memory: unknown): { claim: number } {
+  if (!(memory instanceof UsmMemory)) throw typeError('invalid-memory', 'an IPCMemoryHandle is made of a MemoryUSMDevice')
+  if (memory instanceof MemoryIPCDevice) {
+    throw new StateError('ipc-memory', 'memory that was opened by IPC is not exported again: the exporter hands it on')
+  }
+  if (!(memory instanceof MemoryUSMDevice)) {
+    throw typeError('not-exportable', `IPC handles are for USM device memory, not for USM ${memory.usmType} memory`)
+  }
+  return memory[memoryClaim]('IPCMemoryHandle')
+}
+
+function exported(claim: number): Descriptor {
+  const holder = {}
+  return descriptorFrom(environment().native.exportDescriptor(claim, 0, holder), holder)
+}
+
+function envelopeBytes(bytes: unknown): Uint8Array {
+  if (typeof bytes !== 'string') return asBytes(bytes, 'bytes')
+  const decoded = fromText(bytes.trim())
+  if (decoded === undefined) throw new HandleError('not-an-envelope', 'this text is not the text form of an envelope (usmipc0. and base64url)')
+  return decoded
+}
+
+/**
+ * Exports memory and returns the envelope; pins nothing, as in dpctl: the bytes are good while the memory is.
+ *
+ * @throws TypeError for USM host or shared memory
+ */
+export function getMemHandle(memory: MemoryUSMDevice, options?: ExportOptions): Uint8Array {
+  using handle = new IPCMemoryHandle(memory, options)
+  return handle.toBytes()
+}
+
+/** `IPCMemoryHandle.open`. */
+export function openMemHandle(bytes: Uint8Array | string, device: Device | string, nbytes?: number, options?: OpenOptions): MemoryIPCDevice {
+  return IPCMemoryHandle.open(bytes, device, nbytes, options)
+}
+
+/** `IPCMemoryHandle.closeMapping`. */
+export function closeMemHandle(memory: MemoryUSMDevice): void {
+  IPCMemoryHandle.closeMapping(memory)
+}
+

@@ -1,0 +1,314 @@
+import { asBytes, checkNbytes, checkRange } from './arguments.ts'
+import { copyInSlices } from './copy.ts'
+import { fromHex } from './core/bytes.ts'
+import { selectDevice, type Device } from './device.ts'
+import { environment } from './environment.ts'
+import { StateError, fromNative, rangeError, typeError } from './errors.ts'
+import { checkOptions } from './options.ts'
+
+/** SYCL's kinds of unified shared memory. */
+export type UsmType = 'device' | 'host' | 'shared'
+const USM_CODES = { device: 1, host: 2, shared: 3 } as const
+
+export interface AllocationOptions {
+  /** A device or a selector; `selectDevice()` chooses where it is left out. */
+  device?: Device | string
+  /**
+   * What importers may do. `readOnly` is enforced by the backend (host: a seal on the memory's descriptor) or refused by
+   * it, and cannot be changed later. Device memory only.
+   */
+  sharing?: 'readWrite' | 'readOnly'
+}
+
+export interface CopyOptions {
+  signal?: AbortSignal
+  /** Called with the bytes done and all bytes, after each slice. */
+  onProgress?: (done: number, total: number) => void
+}
+
+/** @internal What a constructor takes instead of a size where the memory exists already. */
+export interface Held {
+  readonly device: Device
+  readonly nbytes: number
+  readonly offset: number
+  readonly readOnly: boolean
+  readonly unchecked: readonly string[]
+  /** Gets the native claim, whose net is `holder`'s finalizer, and its ledger record. */
+  acquire(holder: object): Claimed
+}
+
+/** @internal */
+export interface Claimed {
+  claim: number
+  record: number
+}
+
+/** @internal The way from a memory to its claim, for the files beside this one. */
+export const memoryClaim: unique symbol = Symbol('usm-ipc.claim')
+
+/** Memory of a device that a driver gave. The base of the classes below; not constructed itself. */
+export abstract class UsmMemory {
+  readonly device: Device
+  readonly usmType: UsmType
+  /** True where this process may not write it: an import of memory that was shared `readOnly`. */
+  readonly readOnly: boolean
+  #claim = 0
+  #record = 0
+  #nbytes: number
+  #offset: number
+
+  /** @internal */
+  protected constructor(usmType: UsmType, size: number | Held, options: AllocationOptions) {
+    this.usmType = usmType
+    if (typeof size === 'object' && size !== null) {
+      this.device = size.device
+      this.readOnly = size.readOnly
+      this.#nbytes = size.nbytes
+      this.#offset = size.offset
+      const { claim, record } = size.acquire(this)
+      this.#claim = claim
+      this.#record = record
+      return
+    }
+    checkOptions(options, ['device', 'sharing'], `new ${new.target.name}`)
+    const readOnly = checkSharing(options.sharing, usmType)
+    this.device = selectDevice(options.device)
+    this.readOnly = false
+    this.#nbytes = checkNbytes(size)
+    this.#offset = 0
+    const { core, native, books } = environment()
+    books.ledger.nextId(core.scratchAt)
+    try {
+      this.#claim = native.allocate(
+        this.device.backendIndex, this.device.index, USM_CODES[usmType], this.#nbytes, readOnly, core.u8, core.scratchAt, this,
+      )
+    } catch (error) {
+      throw fromNative(error)
+    }
+    try {
+      this.#record = books.add('allocation', core.scratchAt, this.#nbytes, this.#claim)
+    } catch (error) {
+      this.#claim = 0
+      throw error
+    }
+  }
+
+  /** Bytes; 0 once it is closed. */
+  get nbytes(): number {
+    return this.#claim === 0 ? 0 : this.#nbytes
+  }
+
+  /** Address of the first byte in this process (on the device's own address space where it has one); 0n once closed. */
+  get pointer(): bigint {
+    if (this.#claim === 0) return 0n
+    return environment().native.info(this.#claim).base + BigInt(this.#offset)
+  }
+
+  get isClosed(): boolean {
+    return this.#claim === 0
+  }
+
+  /** Ends this claim. The driver's memory goes with its last claim: an export or a view keeps it. Idempotent. */
+  close(): void {
+    if (this.#claim === 0) return
+    const claim = this.#claim
+    this.#claim = 0
+    environment().books.end(this.#record, claim)
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  /**
+   * Copies into this memory; returns when the bytes are there.
+   *
+   * @param source - bytes, or other memory of the same backend (all of it)
+   * @param offset - where to, in bytes
+   * @returns bytes copied
+   * @throws RangeError `ERR_USM_IPC_OUT_OF_RANGE`; StateError when closed or read-only
+   */
+  copyFrom(source: ArrayBufferView | ArrayBufferLike | UsmMemory, offset = 0): number {
+    const claim = this.#live('copyFrom')
+    const { native } = environment()
+    this.#writable('copyFrom')
+    try {
+      if (source instanceof UsmMemory) {
+        const from = source.#live('copyFrom: the source')
+        if (source.device.backend !== this.device.backend) {
+          throw typeError('wrong-backend', `copyFrom: the source is memory of ${source.device.backend}, this is of ${this.device.backend}: copy through the host`)
+        }
+        checkRange(offset, source.#nbytes, this.#nbytes, 'copyFrom')
+        native.copy(claim, this.#offset + offset, from, source.#offset, source.#nbytes)
+        return source.#nbytes
+      }
+      const bytes = asBytes(source, 'source')
+      checkRange(offset, bytes.length, this.#nbytes, 'copyFrom')
+      if (bytes.length > 0) native.write(claim, this.#offset + offset, bytes)
+      return bytes.length
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /**
+   * Copies out of this memory; returns when the bytes are there.
+   *
+   * @param target - filled whole
+   * @param offset - where from, in bytes
+   * @returns bytes copied
+   */
+  copyTo(target: ArrayBufferView | ArrayBufferLike, offset = 0): number {
+    const claim = this.#live('copyTo')
+    const bytes = asBytes(target, 'target')
+    checkRange(offset, bytes.length, this.#nbytes, 'copyTo')
+    try {
+      if (bytes.length > 0) environment().native.read(claim, this.#offset + offset, bytes)
+    } catch (error) {
+      throw fromNative(error)
+    }
+    return bytes.length
+  }
+
+  /** Sets bytes to `value` (0 to 255): from `offset`, `nbytes` of them or all that follow. */
+  fill(value: number, offset = 0, nbytes = this.#nbytes - offset): void {
+    const claim = this.#live('fill')
+    this.#writable('fill')
+    if (!Number.isInteger(value) || value < 0 || value > 255) throw rangeError('invalid-byte', `fill: value must be a byte from 0 to 255, not ${value}`)
+    checkRange(offset, checkNbytes(nbytes), this.#nbytes, 'fill')
+    try {
+      environment().native.fill(claim, this.#offset + offset, nbytes, value)
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /** `copyFrom` in slices, between which the event loop runs. The source must not change until it resolves. */
+  async copyFromAsync(source: ArrayBufferView | ArrayBufferLike, offset = 0, options: CopyOptions = {}): Promise<number> {
+    const bytes = asBytes(source, 'source')
+    this.#live('copyFromAsync')
+    checkRange(offset, bytes.length, this.#nbytes, 'copyFromAsync')
+    return copyInSlices(bytes, options, 'copyFromAsync', (slice, at) => this.copyFrom(slice, offset + at))
+  }
+
+  /** `copyTo` in slices, between which the event loop runs. */
+  async copyToAsync(target: ArrayBufferView | ArrayBufferLike, offset = 0, options: CopyOptions = {}): Promise<number> {
+    const bytes = asBytes(target, 'target')
+    this.#live('copyToAsync')
+    checkRange(offset, bytes.length, this.#nbytes, 'copyToAsync')
+    return copyInSlices(bytes, options, 'copyToAsync', (slice, at) => this.copyTo(slice, offset + at))
+  }
+
+  /** `fill`, as a promise. */
+  async fillAsync(value: number, offset = 0, nbytes = this.#nbytes - offset): Promise<void> {
+    this.fill(value, offset, nbytes)
+  }
+
+  /**
+   * The memory itself as bytes, without a copy. Host-addressable memory only; refused on a read-only import, where a
+   * write would be a fault. The view holds a claim of its own: it stays valid after `close()`, until it is collected.
+   *
+   * @param offset - first byte
+   * @param nbytes - how many; all that follow where it is left out
+   */
+  view(offset = 0, nbytes = this.#nbytes - offset): Uint8Array<ArrayBuffer> {
+    const claim = this.#live('view')
+    if (this.readOnly) {
+      throw new StateError('read-only', 'view: the memory was shared read-only and a write through a view would crash: use copyTo')
+    }
+    checkRange(offset, checkNbytes(nbytes), this.#nbytes, 'view')
+    const { core, native, books } = environment()
+    try {
+      const { allocationId } = native.info(claim)
+      const { buffer, claim: held } = native.view(claim, this.#offset + offset, nbytes)
+      if (allocationId === '') books.ledger.nextId(core.scratchAt) // openVendor: nobody told its id
+      else core.u8.set(fromHex(allocationId)!, core.scratchAt)
+      // A view cannot be closed: its record ends when its buffer's finalizer has run.
+      books.add('view', core.scratchAt, nbytes, held)
+      return new Uint8Array(buffer)
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  /** @internal */
+  [memoryClaim](what: string): { claim: number; offset: number; nbytes: number } {
+    return { claim: this.#live(what), offset: this.#offset, nbytes: this.#nbytes }
+  }
+
+  #live(what: string): number {
+    if (this.#claim === 0) throw new StateError('closed', `${what}: this memory is closed`)
+    return this.#claim
+  }
+
+  #writable(what: string): void {
+    if (this.readOnly) throw new StateError('read-only', `${what}: the memory was shared read-only; only its exporter can write it`)
+  }
+}
+
+/**
+ * USM device memory: the kind that can be exported.
+ *
+ * @example
+ * ```ts
+ * import { MemoryUSMDevice } from 'usm-ipc'
+ *
+ * using memory = new MemoryUSMDevice(4096, { device: 'host' })
+ * memory.copyFrom(new Uint8Array([1, 2, 3]))
+ * const bytes = new Uint8Array(3)
+ * memory.copyTo(bytes)
+ * console.assert(bytes[2] === 3)
+ * ```
+ */
+export class MemoryUSMDevice extends UsmMemory {
+  /** @param nbytes - size in bytes, > 0 */
+  constructor(nbytes: number, options?: AllocationOptions)
+  /** @internal */
+  constructor(nbytes: number | Held, options: AllocationOptions = {}) {
+    super('device', nbytes as number, options)
+  }
+}
+
+/** USM host memory. It belongs to this process: exporting it is a TypeError, as in dpctl. */
+export class MemoryUSMHost extends UsmMemory {
+  /** @param nbytes - size in bytes, > 0 */
+  constructor(nbytes: number, options: AllocationOptions = {}) {
+    super('host', nbytes, options)
+  }
+}
+
+/** USM shared memory. It migrates, so it cannot be exported: a TypeError, as in dpctl. */
+export class MemoryUSMShared extends UsmMemory {
+  /** @param nbytes - size in bytes, > 0 */
+  constructor(nbytes: number, options: AllocationOptions = {}) {
+    super('shared', nbytes, options)
+  }
+}
+
+/** Another process's device memory, opened here. Made by `IPCMemoryHandle.open`; its type stays after `close()`. */
+export class MemoryIPCDevice extends MemoryUSMDevice {
+  /** What could not be checked when it was opened, each with the reason. */
+  readonly unchecked: readonly string[]
+
+  /** @internal */
+  constructor(held: Held) {
+    if (typeof held !== 'object' || held === null || typeof held.acquire !== 'function') {
+      throw typeError('not-constructible', 'a MemoryIPCDevice is made by IPCMemoryHandle.open')
+    }
+    super(held as unknown as number)
+    this.unchecked = held.unchecked
+  }
+
+  /** How it was opened: `mapped` by the driver, `cached` from a live claim of this process, or `self`: its own memory. Closed: undefined. */
+  get path(): 'mapped' | 'cached' | 'self' | undefined {
+    if (this.isClosed) return undefined
+    return (['mapped', 'mapped', 'cached', 'self'] as const)[environment().native.info(this[memoryClaim]('path').claim).path]
+  }
+}
+
+function checkSharing(sharing: unknown, usmType: UsmType): boolean {
+  if (sharing === undefined || sharing === 'readWrite') return false
+  if (sharing !== 'readOnly') throw typeError('invalid-sharing', `sharing must be 'readWrite' or 'readOnly', not ${String(sharing)}`)
+  if (usmType !== 'device') throw typeError('not-exportable', `USM ${usmType} memory is never shared, so it cannot be shared readOnly`)
+  return true
+}

@@ -1,0 +1,36 @@
+// What is published: the files that users need, no install script, the parts that load without the others.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import assert from 'node:assert/strict'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'usm-ipc-package-'))
+const npm = (args, cwd) => execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+
+try {
+  const [{ filename, files }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], root))
+  const names = files.map((f) => f.path)
+  for (const wanted of ['dist/index.js', 'dist/index.d.ts', 'dist/core/index.js', 'dist/cli/main.js', 'build/core.wasm', 'build/Release/usm_ipc.node', 'LICENSE', 'SECURITY.md']) {
+    assert(names.includes(wanted), `${wanted} is not in the package`)
+  }
+  assert(!names.some((n) => /^(test|bench|native|assembly|host|scripts)\//.test(n)), 'sources are in the package')
+
+  writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
+  npm(['install', '--no-audit', '--no-fund', '--ignore-scripts', `./${filename}`], folder)
+  const node = (code) => execFileSync(process.execPath, ['--input-type=module', '-e', code], { cwd: folder, encoding: 'utf8' }).trim()
+  const installed = JSON.parse(node("import { readFileSync } from 'node:fs'; console.log(readFileSync('node_modules/usm-ipc/package.json', 'utf8'))"))
+  for (const script of ['preinstall', 'install', 'postinstall']) assert.equal(installed.scripts?.[script], undefined, `${script} is published`)
+  assert(Object.keys(installed.dependencies).length <= 4, 'more than a handful of run-time dependencies')
+
+  assert.equal(node("import { IPCMemoryHandle, MemoryUSMDevice } from 'usm-ipc'; using m = new MemoryUSMDevice(8, { device: 'host' }); console.log(IPCMemoryHandle.isAvailable('host'), m.nbytes)".replace('using', 'const')), 'true 8')
+  assert.equal(node("import { validate } from 'usm-ipc/core'; console.log(validate(new Uint8Array(0)), process.report.getReport().sharedObjects.some((o) => o.endsWith('usm_ipc.node')))"), 'empty false')
+  const wasm = node("console.log(import.meta.resolve('usm-ipc/core.wasm'))")
+  assert(statSync(fileURLToPath(wasm)).size <= 40960, 'core.wasm is larger than 40 KB')
+  assert.match(execFileSync('npx', ['usm-ipc', 'devices'], { cwd: folder, encoding: 'utf8' }), /host:0/)
+  console.log(`${filename}: ${files.length} files, installs and runs`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,95 @@
+// Every example in the README, in docs/ and in doc comments is type-checked and run, against the built package.
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import ts from 'typescript'
+
+interface Example {
+  from: string
+  code: string
+  file: string
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+// Inside the package, so that `usm-ipc` resolves to it.
+const folder = join(root, '.cache', `examples-${process.pid}`)
+// Short, since a socket's path must be.
+const scratch = mkdtempSync(join(tmpdir(), 'ue-'))
+mkdirSync(folder, { recursive: true })
+test.after.always(() => {
+  rmSync(folder, { recursive: true, force: true })
+  rmSync(scratch, { recursive: true, force: true })
+})
+
+const examples = collect()
+
+test('there are examples', (t) => {
+  t.true(examples.length >= 10)
+  t.true(examples.some((e) => e.from.startsWith('README')))
+  t.true(examples.some((e) => e.from.startsWith('host/')))
+})
+
+test('every example is well-typed', (t) => {
+  const { options } = ts.parseJsonConfigFileContent(
+    { compilerOptions: { ...JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).compilerOptions, noUnusedLocals: false } }, ts.sys, root,
+  )
+  const program = ts.createProgram(examples.map((e) => e.file), options)
+  const messages = ts.getPreEmitDiagnostics(program).map((d) => {
+    const where = examples.find((e) => e.file === d.file?.fileName)?.from ?? d.file?.fileName
+    return `${where}: ${ts.flattenDiagnosticMessageText(d.messageText, '\n')}`
+  })
+  t.deepEqual(messages, [])
+})
+
+// An example that only connects belongs to the one before it, which listens.
+const isClient = (e: Example): boolean => e.code.includes('FdChannel.connect') && !e.code.includes('FdChannel.listen')
+examples.forEach((example, i) => {
+  if (isClient(example)) return
+  const client = examples[i + 1]
+  const together = client !== undefined && isClient(client) && example.code.includes('FdChannel.listen') ? [example, client] : [example]
+  test(`runs: ${together.map((e) => e.from).join(' with ')}`, async (t) => {
+    const results = await Promise.all(together.map((e, k) => run(e.file, 500 * k)))
+    for (const { code, stderr } of results) {
+      t.is(code, 0, stderr)
+      t.false(stderr.includes('Assertion failed'), stderr)
+    }
+  })
+})
+
+function run(file: string, delayMs: number): Promise<{ code: number | null; stderr: string }> {
+  return new Promise((resolve) => {
+    setTimeout(() => {
+      const child = spawn(process.execPath, ['--import=tsx', file], { cwd: root, stdio: ['ignore', 'ignore', 'pipe'], timeout: 60_000 })
+      let stderr = ''
+      child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+      child.on('close', (code) => resolve({ code, stderr }))
+    }, delayMs)
+  })
+}
+
+function collect(): Example[] {
+  const found: { from: string; code: string }[] = []
+  const documents = ['README.md', ...readdirSync(join(root, 'docs')).filter((f) => f.endsWith('.md')).map((f) => `docs/${f}`)]
+  for (const path of documents) {
+    for (const { code, line } of blocks(readFileSync(join(root, path), 'utf8'))) found.push({ from: `${path}:${line}`, code })
+  }
+  for (const path of readdirSync(join(root, 'host'), { recursive: true, encoding: 'utf8' }).sort()) {
+    if (!path.endsWith('.ts') || path.endsWith('.generated.ts')) continue
+    const text = readFileSync(join(root, 'host', path), 'utf8')
+    const comments = text.replace(/^.*$/gm, (l) => (/^\s*\*/.test(l) ? l.replace(/^\s*\* ?/, '') : ''))
+    for (const { code, line } of blocks(comments)) found.push({ from: `host/${path}:${line}`, code })
+  }
+  return found.map(({ from, code }, i) => {
+    const file = join(folder, `${i}.ts`)
+    const local = code.replaceAll('/run/user/1000/', `${scratch}/`).replaceAll('/tmp/', `${scratch}/`)
+    writeFileSync(file, `${local}\nexport {}\n`)
+    return { from, code, file }
+  })
+}
+
+function blocks(text: string): { code: string; line: number }[] {
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map((m) => ({ code: m[1]!, line: text.slice(0, m.index).split('\n').length }))
+}
