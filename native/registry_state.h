@@ -4,6 +4,7 @@
 
 #include <list>
 #include <mutex>
+#include <random>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -52,9 +53,18 @@ struct Environment {
   Claims ended;  // by finalizers
 };
 
+// Ids come from other processes: a hash that they can predict lets them aim for one bucket.
 struct AllocationIdHash {
-  // The random part is evenly distributed already.
-  size_t operator()(const AllocationId& id) const { return id.random ^ (id.counter * 0x9e3779b97f4a7c15u); }
+  uint64_t seed = random_seed();
+  size_t operator()(const AllocationId& id) const {
+    uint64_t x = (id.random ^ seed) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 29) ^ id.counter ^ (seed << 17 | seed >> 47)) * 0xbf58476d1ce4e5b9u;
+    return x ^ (x >> 32);
+  }
+  static uint64_t random_seed() {
+    std::random_device source;
+    return uint64_t{source()} << 32 | source();
+  }
 };
 
 inline bool is_some(const AllocationId& id) { return !(id == AllocationId{}); }

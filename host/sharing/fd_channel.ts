@@ -7,6 +7,7 @@ import { FdListener, type ListenOptions } from './fd_listener.ts'
 import { deadline, native, request, requestOptions, type RequestOptions } from './request.ts'
 
 const construct = Symbol('construct')
+const sendOptions = [...requestOptions, 'descriptors'] as const
 
 /** Received descriptors that a channel holds before it refuses to receive more. */
 export const maxHeldDescriptors = 256
@@ -98,7 +99,7 @@ export class FdChannel {
    * socket; on rejection it was not sent.
    */
   async send(bytes: ArrayBufferView | ArrayBufferLike, options?: SendOptions): Promise<void> {
-    checkOptions(options, [...requestOptions, 'descriptors'], 'FdChannel.send')
+    checkOptions(options, sendOptions, 'FdChannel.send')
     const view = bytesOf(bytes)
     const timeoutMs = deadline(options, 'FdChannel.send')
     const borrowed: Descriptor[] = []
@@ -128,7 +129,7 @@ export class FdChannel {
     if (this.#received.size >= maxHeldDescriptors) {
       throw new StateError(
         'too-many-held-descriptors',
-        `the channel holds ${this.#received.size} received descriptors that are still open: close those that are done with`,
+        `the channel holds ${this.#received.size} received descriptors: close those that are done with`,
       )
     }
     return request<NativeFrame, Frame>(
@@ -158,8 +159,8 @@ export class FdChannel {
   }
 
   /**
-   * Resolves when the peer has hung up (frames may still be waiting) or this end is closed. Waiting for it does not keep
-   * the process alive.
+   * Resolves when the peer has hung up (frames may still be waiting) or this end is closed. Waiting for it does not
+   * keep the process alive.
    */
   get hangup(): Promise<void> {
     return (this.#hangup ??= new Promise((resolve) => native(() => this.#native.onHangup(resolve))))

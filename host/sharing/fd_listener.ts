@@ -43,17 +43,24 @@ export class FdListener<Channel> {
 
   /** @internal */
   static open<Channel>(
-    path: string, options: ListenOptions | undefined, wrap: (channel: NativeChannel) => Channel,
+    path: string,
+    options: ListenOptions | undefined,
+    wrap: (channel: NativeChannel) => Channel,
   ): FdListener<Channel> {
     checkOptions(options, ['mode'], 'FdChannel.listen')
-    if (typeof path !== 'string' || path === '') throw typeError('bad-path', 'FdChannel.listen: the path is a string that is not empty')
+    if (typeof path !== 'string' || path === '')
+      throw typeError('bad-path', 'FdChannel.listen: the path is a string that is not empty')
     const mode = options?.mode ?? 0o600
     if (!Number.isInteger(mode) || mode < 0 || mode > 0o777) {
       throw rangeError('bad-mode', 'FdChannel.listen: the mode is a number between 0 and 0o777')
     }
     // The name is removed later, whatever the current directory is then.
     const absolute = resolve(path)
-    return new FdListener(absolute, native(() => addon().channelListen(absolute, mode, backlog)), wrap)
+    return new FdListener(
+      absolute,
+      native(() => addon().channelListen(absolute, mode, backlog)),
+      wrap,
+    )
   }
 
   /** The next connection. */

@@ -34,15 +34,18 @@ Deadline deadline_at(Call& call, size_t index) {
 JsReference callback_at(Call& call, size_t index) {
   napi_valuetype type;
   call.check(napi_typeof(call.env(), call.value(index), &type), "napi_typeof");
-  if (type != napi_function) throw Failure(FailureKind::argument, "invalid-argument", "the callback must be a function");
+  if (type != napi_function)
+    throw Failure(FailureKind::argument, "invalid-argument", "the callback must be a function");
   return {call.env(), call.value(index)};
 }
 
 std::string string_at(Call& call, size_t index) {
   size_t length;
-  call.check(napi_get_value_string_utf8(call.env(), call.value(index), nullptr, 0, &length), "napi_get_value_string_utf8");
+  call.check(napi_get_value_string_utf8(call.env(), call.value(index), nullptr, 0, &length),
+             "napi_get_value_string_utf8");
   std::string text(length + 1, '\0');
-  call.check(napi_get_value_string_utf8(call.env(), call.value(index), text.data(), text.size(), &length), "napi_get_value_string_utf8");
+  call.check(napi_get_value_string_utf8(call.env(), call.value(index), text.data(), text.size(), &length),
+             "napi_get_value_string_utf8");
   text.resize(length);
   return text;
 }
@@ -88,7 +91,8 @@ napi_value receive(Call& call) {
 
 napi_value on_hangup(Call& call) {
   PortObject& self = port_of(call);
-  self.hub->request(callback_at(call, 0), Delivery::nothing, nullptr, [&] { return self.hub->loop().watch_hangup(self.port); }, true);
+  self.hub->request(callback_at(call, 0), Delivery::nothing, &self,
+                    [&] { return self.hub->loop().watch_hangup(self.port); });
   return undefined(call);
 }
 
@@ -144,7 +148,8 @@ napi_value channel_connect(Call& call) {
   const std::string path = string_at(call, 0);
   const Deadline deadline = deadline_at(call, 1);
   hub.start();
-  return call.number(hub.request(callback_at(call, 2), Delivery::channel, nullptr, [&] { return hub.loop().connect(path, deadline); }));
+  return call.number(hub.request(callback_at(call, 2), Delivery::channel, nullptr,
+                                 [&] { return hub.loop().connect(path, deadline); }));
 }
 
 napi_value channel_cancel(Call& call) { return call.boolean(hub_of(call).cancel(call.integer(0, "request"))); }
@@ -197,10 +202,12 @@ napi_property_descriptor getter(const char* name) {
 }
 
 JsReference define_class(napi_env env, const char* name, std::vector<napi_property_descriptor> properties) {
-  properties.insert(properties.end(), {method<cancel>("cancel"), method<close>("close"), method<keep_alive<true>>("ref"),
-                                       method<keep_alive<false>>("unref"), getter<is_closed>("isClosed")});
+  properties.insert(properties.end(),
+                    {method<cancel>("cancel"), method<close>("close"), method<keep_alive<true>>("ref"),
+                     method<keep_alive<false>>("unref"), getter<is_closed>("isClosed")});
   napi_value constructor;
-  require_ok(napi_define_class(env, name, NAPI_AUTO_LENGTH, entry<construct>, nullptr, properties.size(), properties.data(), &constructor),
+  require_ok(napi_define_class(env, name, NAPI_AUTO_LENGTH, entry<construct>, nullptr, properties.size(),
+                               properties.data(), &constructor),
              "napi_define_class");
   return {env, constructor};
 }
@@ -211,8 +218,8 @@ void init_channel(napi_env env, napi_value exports, EnvironmentId env_id) {
   auto owner = std::make_unique<HubRef>(std::make_shared<ChannelHub>(env, env_id));
   ChannelHub* const hub = owner->get();
   hub->set_classes(define_class(env, "NativeChannel",
-                                {method<send>("send"), method<receive<Delivery::frame>>("receive"), method<on_hangup>("onHangup"),
-                                 getter<peer>("peer"), getter<fd>("fd")}),
+                                {method<send>("send"), method<receive<Delivery::frame>>("receive"),
+                                 method<on_hangup>("onHangup"), getter<peer>("peer"), getter<fd>("fd")}),
                    define_class(env, "NativeListener", {method<receive<Delivery::channel>>("accept")}));
   const napi_property_descriptor functions[] = {
       method<channel_pair>("channelPair", hub),     method<channel_connect>("channelConnect", hub),

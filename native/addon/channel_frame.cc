@@ -31,7 +31,8 @@ napi_value descriptor_to_js(napi_env env, EnvironmentId env_id, UniqueFd fd) {
     require_ok(napi_create_int64(env, static_cast<int64_t>(claim), &number), "napi_create_int64");
     require_ok(napi_set_named_property(env, holder, "claim", number), "napi_set_named_property");
     // The last step: once the finalizer is there, nothing may fail.
-    require_ok(napi_add_finalizer(env, holder, reinterpret_cast<void*>(claim), end_claim, nullptr, nullptr), "napi_add_finalizer");
+    require_ok(napi_add_finalizer(env, holder, reinterpret_cast<void*>(claim), end_claim, nullptr, nullptr),
+               "napi_add_finalizer");
     return holder;
   } catch (...) {
     registry.end(env_id, claim);
@@ -47,7 +48,8 @@ napi_value frame_to_js(napi_env env, EnvironmentId env_id, Frame& frame) {
   napi_value descriptors;
   require_ok(napi_create_object(env, &object), "napi_create_object");
   require_ok(napi_set_named_property(env, object, "bytes", bytes_to_js(env, frame.bytes)), "napi_set_named_property");
-  require_ok(napi_create_array_with_length(env, frame.descriptors.size(), &descriptors), "napi_create_array_with_length");
+  require_ok(napi_create_array_with_length(env, frame.descriptors.size(), &descriptors),
+             "napi_create_array_with_length");
   for (size_t i = 0; i < frame.descriptors.size(); ++i) {
     const napi_value holder = descriptor_to_js(env, env_id, std::move(frame.descriptors[i]));
     require_ok(napi_set_element(env, descriptors, static_cast<uint32_t>(i), holder), "napi_set_element");

@@ -21,8 +21,9 @@ void ChannelHub::start() {
   napi_value name;
   require_ok(napi_create_string_utf8(env_, "usm-ipc channel", NAPI_AUTO_LENGTH, &name), "napi_create_string_utf8");
   const auto drop = [](napi_env, void* data, void*) { delete static_cast<HubRef*>(data); };
-  require_ok(napi_create_threadsafe_function(env_, nullptr, nullptr, name, 0, 1, keeper.get(), drop, this, on_wake, &waker_),
-             "napi_create_threadsafe_function");
+  require_ok(
+      napi_create_threadsafe_function(env_, nullptr, nullptr, name, 0, 1, keeper.get(), drop, this, on_wake, &waker_),
+      "napi_create_threadsafe_function");
   keeper.release();
   require_ok(napi_unref_threadsafe_function(env_, waker_), "napi_unref_threadsafe_function");
   require_ok(napi_add_env_cleanup_hook(env_, on_environment_end, hook.get()), "napi_add_env_cleanup_hook");
@@ -87,7 +88,7 @@ void ChannelHub::deliver(Completion completion) {
   // Some runtimes end the process when an exception of a callback gets out of a thread-safe function.
   napi_value ignored;
   napi_get_and_clear_last_exception(env_, &ignored);
-  if (!pending.passive) ended(pending.owner);
+  ended(pending.owner);
 }
 
 napi_value ChannelHub::value_of(Delivery delivery, Outcome& outcome) {

@@ -23,7 +23,8 @@ using HubRef = std::shared_ptr<ChannelHub>;
 
 // The native side of a channel or listener object, which cannot be collected while requests of its are pending.
 struct PortObject {
-  PortObject(HubRef hub, PortRef port, const Credentials& peer) : hub(std::move(hub)), port(std::move(port)), peer(peer) {}
+  PortObject(HubRef hub, PortRef port, const Credentials& peer)
+      : hub(std::move(hub)), port(std::move(port)), peer(peer) {}
   ~PortObject();
   const HubRef hub;
   const PortRef port;
@@ -45,13 +46,12 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   Loop& loop() { return loop_; }
   EnvironmentId env_id() const { return env_id_; }
 
-  // `begin` asks the loop for the request. `owner` is null for a request that belongs to no object; a `passive` one
-  // keeps nothing alive.
+  // `begin` asks the loop for the request. `owner` is null for a request that belongs to no object.
   template <typename Begin>
-  RequestId request(JsReference done, Delivery delivery, PortObject* owner, Begin&& begin, bool passive = false) {
+  RequestId request(JsReference done, Delivery delivery, PortObject* owner, Begin&& begin) {
     const RequestId id = begin();
-    pending_.emplace(id, Pending{std::move(done), delivery, owner, passive});
-    if (!passive) begun(owner);
+    pending_.emplace(id, Pending{std::move(done), delivery, owner});
+    begun(owner);
     return id;
   }
   bool cancel(RequestId id);
@@ -67,7 +67,6 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
     JsReference done;
     Delivery delivery;
     PortObject* owner;
-    bool passive;
   };
 
   static void on_wake(napi_env env, napi_value, void* context, void*);

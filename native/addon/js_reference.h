@@ -13,7 +13,8 @@ namespace usm_ipc {
 // Throws Failure{driver, "node-api-failed"} unless `status` is ok.
 inline void require_ok(napi_status status, const char* call) {
   if (status == napi_ok) return;
-  Failure failure(FailureKind::driver, "node-api-failed", std::string(call) + " failed with status " + std::to_string(status));
+  Failure failure(FailureKind::driver, "node-api-failed",
+                  std::string(call) + " failed with status " + std::to_string(status));
   failure.backend = "addon";
   failure.call = call;
   failure.result = "napi_status";
@@ -59,7 +60,9 @@ class JsReference {
 // Closes the handle scope again.
 class HandleScope {
  public:
-  explicit HandleScope(napi_env env) : env_(env) { require_ok(napi_open_handle_scope(env, &scope_), "napi_open_handle_scope"); }
+  explicit HandleScope(napi_env env) : env_(env) {
+    require_ok(napi_open_handle_scope(env, &scope_), "napi_open_handle_scope");
+  }
   ~HandleScope() { napi_close_handle_scope(env_, scope_); }
   HandleScope(const HandleScope&) = delete;
   HandleScope& operator=(const HandleScope&) = delete;

@@ -39,10 +39,11 @@ void set_mode(const UniqueFd& file, const struct stat& status, mode_t mode) {
 }
 
 std::string taken_advice(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
-    return path + " belongs to another listener: choose another path; or, if connecting to it is refused, its listener has "
-                  "ended without removing it: remove it";
+    return path +
+           " belongs to another listener: choose another path; or, if connecting to it is refused, its listener has "
+           "ended without removing it: remove it";
   }
   return path + " exists and is no socket: choose another path";
 }
@@ -85,9 +86,10 @@ BoundName::BoundName(int socket, const std::string& path, mode_t mode, int backl
   }
   const Unlink unlink{temporary};
   const UniqueFd file(::open(temporary.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status {};
+  struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0) throw system_failure(kBackend, "open", errno);
-  if (!S_ISSOCK(status.st_mode)) throw system_failure(kBackend, "open", ENOTSOCK, "another program replaced the new socket");
+  if (!S_ISSOCK(status.st_mode))
+    throw system_failure(kBackend, "open", ENOTSOCK, "another program replaced the new socket");
   set_mode(file, status, mode);
   if (::listen(socket, backlog) != 0) throw system_failure(kBackend, "listen", errno);
   if (::link(temporary.c_str(), path.c_str()) != 0) {
@@ -114,8 +116,9 @@ BoundName& BoundName::operator=(BoundName&& other) noexcept {
 
 void BoundName::remove() noexcept {
   if (path_.empty()) return;
-  struct stat status {};
-  if (::lstat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_) ::unlink(path_.c_str());
+  struct stat status{};
+  if (::lstat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_)
+    ::unlink(path_.c_str());
   path_.clear();
 }
 

@@ -22,8 +22,9 @@ Frame copy_frame(const FrameView& view) {
     fault_point("channel.duplicate");
     UniqueFd duplicate = duplicate_fd(view.descriptors[i]);
     if (!duplicate) {
-      throw system_failure("fd_channel", "fcntl", errno,
-                           errno == EBADF ? "a descriptor of the frame is not open" : "this process has too many descriptors open");
+      throw system_failure(
+          "fd_channel", "fcntl", errno,
+          errno == EBADF ? "a descriptor of the frame is not open" : "this process has too many descriptors open");
     }
     frame.descriptors.push_back(std::move(duplicate));
   }
@@ -34,7 +35,8 @@ Frame copy_frame(const FrameView& view) {
 void admit(Port& port, Direction direction) {
   if (port.closed) throw *port.closed;
   if (port.unsettled_in(direction) < kMaxUnsettled) return;
-  throw Failure(FailureKind::state, "queue-full", "64 requests of this kind are pending on the channel: wait for one of them");
+  throw Failure(FailureKind::state, "queue-full",
+                "64 requests of this kind are pending on the channel: wait for one of them");
 }
 
 }  // namespace
@@ -65,7 +67,9 @@ RequestId Loop::send(const PortRef& port, const uint8_t* bytes, size_t nbytes, c
   return begin(port, Direction::out, deadline, {bytes, nbytes, descriptors.data(), descriptors.size()});
 }
 
-RequestId Loop::receive(const PortRef& port, const Deadline& deadline) { return begin(port, Direction::in, deadline, {}); }
+RequestId Loop::receive(const PortRef& port, const Deadline& deadline) {
+  return begin(port, Direction::in, deadline, {});
+}
 
 RequestId Loop::connect(const std::string& path, const Deadline& deadline) {
   socket_address(path);
@@ -87,7 +91,8 @@ RequestId Loop::watch_hangup(const PortRef& port) {
   if (port->closed) {
     complete(id, {}, nullptr, Direction::in);
   } else {
-    if (port->hangup != 0) throw Failure(FailureKind::state, "already-watched", "the channel's hang-up is watched already");
+    if (port->hangup != 0)
+      throw Failure(FailureKind::state, "already-watched", "the channel's hang-up is watched already");
     start();
     port->hangup = id;
     arm(*port);
@@ -183,7 +188,8 @@ void Loop::enqueue(Port& port, Direction direction, Request request, Progress pr
 
 Request Loop::dequeue(Port& port, Direction direction, RequestId id) {
   auto& queue = port.queue(direction);
-  const auto found = std::find_if(queue.begin(), queue.end(), [id](const Request& waiting) { return waiting.id == id; });
+  const auto found =
+      std::find_if(queue.begin(), queue.end(), [id](const Request& waiting) { return waiting.id == id; });
   Request request = std::move(*found);
   queue.erase(found);
   waiting_.erase(id);
@@ -197,7 +203,8 @@ void Loop::settle(const PortRef& port, Direction direction, RequestId request, O
   complete(request, std::move(outcome), port, direction);
   if (progress == Progress::broken) {
     ::shutdown(port->socket.get(), SHUT_RDWR);  // the peer is to notice even where another process holds the socket too
-    close_port(port, Failure(FailureKind::state, "closed", "the channel was shut after a broken frame (" + reason + ")"));
+    close_port(port,
+               Failure(FailureKind::state, "closed", "the channel was shut after a broken frame (" + reason + ")"));
   } else if (port->kind == PortKind::connector) {
     close_port(port, closed());
   }

@@ -37,7 +37,8 @@ class SignalsBlocked {
 
 FrameView view_of(const Request& request, std::array<int, kMaxFrameDescriptors>& descriptors) {
   const Frame& frame = request.frame;
-  std::transform(frame.descriptors.begin(), frame.descriptors.end(), descriptors.begin(), [](const UniqueFd& fd) { return fd.get(); });
+  std::transform(frame.descriptors.begin(), frame.descriptors.end(), descriptors.begin(),
+                 [](const UniqueFd& fd) { return fd.get(); });
   return {frame.bytes.data(), frame.bytes.size(), descriptors.data(), frame.descriptors.size()};
 }
 
@@ -53,7 +54,8 @@ void Loop::start() {
   epoll_event interest{};
   interest.events = EPOLLIN;
   interest.data.u64 = kPoked;
-  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &interest) != 0) throw system_failure(kBackend, "epoll_ctl", errno);
+  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &interest) != 0)
+    throw system_failure(kBackend, "epoll_ctl", errno);
   epoll_ = std::move(epoll);
   event_ = std::move(event);
   const SignalsBlocked blocked;
@@ -73,7 +75,8 @@ void Loop::shutdown() {
   }
   if (thread_.joinable()) thread_.join();
   Lock lock(mutex_);
-  while (!ports_.empty()) close_port(ports_.begin()->second, Failure(FailureKind::state, "closed", "channels have been shut down"));
+  while (!ports_.empty())
+    close_port(ports_.begin()->second, Failure(FailureKind::state, "closed", "channels have been shut down"));
   epoll_.reset();
   event_.reset();
   notify(std::move(lock));
@@ -153,7 +156,8 @@ void Loop::rearm(const PortRef& port) {
 }
 
 void Loop::retry_later(Port& port) {
-  const auto time = Clock::now() + (port.kind == PortKind::listener ? Clock::duration(kAcceptRetry) : Clock::duration(kConnectRetry));
+  const auto time =
+      Clock::now() + (port.kind == PortKind::listener ? Clock::duration(kAcceptRetry) : Clock::duration(kConnectRetry));
   retries_[port.id] = time;
   expect_timer(time);
 }

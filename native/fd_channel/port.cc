@@ -59,9 +59,10 @@ Failure Port::timeout() const {
     return system_failure("fd_channel", "accept4", shortage,
                           "a peer is waiting to be accepted: raise the limit of open files (ulimit -n), or close some");
   }
-  const char* what = kind == PortKind::connector  ? "the listener took no connection within the time: its backlog is full"
-                     : kind == PortKind::listener ? "nobody connected within the time"
-                                                  : "the peer took or sent no frame within the time; the request had no effect";
+  const char* what =
+      kind == PortKind::connector  ? "the listener took no connection within the time: its backlog is full"
+      : kind == PortKind::listener ? "nobody connected within the time"
+                                   : "the peer took or sent no frame within the time; the request had no effect";
   return Failure(FailureKind::peer, "timeout", what);
 }
 

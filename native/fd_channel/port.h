@@ -39,18 +39,18 @@ struct Port {
 
   const uint64_t id;
   const PortKind kind;
-  UniqueFd socket;  // none: closed
+  UniqueFd socket;                 // none: closed
   std::deque<Request> waiting[2];  // by Direction
   // Requests whose completion has not been taken, the waiting ones included; by Direction.
   size_t unsettled[2] = {0, 0};
-  RequestId hangup = 0;          // the request that wants to know; 0: none, or told
-  bool ended = false;            // the end of the stream has been seen
+  RequestId hangup = 0;           // the request that wants to know; 0: none, or told
+  bool ended = false;             // the end of the stream has been seen
   std::optional<Failure> closed;  // why calls are refused
-  BoundName name;                // of a listener
-  std::string path;              // of a connector
-  int shortage = 0;              // of a listener: errno of an accept that is being tried again
-  uint32_t armed = 0;            // the events that epoll will report once
-  bool registered = false;       // with epoll
+  BoundName name;                 // of a listener
+  std::string path;               // of a connector
+  int shortage = 0;               // of a listener: errno of an accept that is being tried again
+  uint32_t armed = 0;             // the events that epoll will report once
+  bool registered = false;        // with epoll
 
   std::deque<Request>& queue(Direction direction) { return waiting[static_cast<size_t>(direction)]; }
   size_t& unsettled_in(Direction direction) { return unsettled[static_cast<size_t>(direction)]; }

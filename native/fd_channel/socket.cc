@@ -27,7 +27,8 @@ constexpr int kPassPidfd = 76;  // SO_PASSPIDFD, Linux 6.5
 int socket_option(int socket, int option) {
   int value = 0;
   socklen_t length = sizeof value;
-  if (::getsockopt(socket, SOL_SOCKET, option, &value, &length) != 0) throw system_failure(kBackend, "getsockopt", errno);
+  if (::getsockopt(socket, SOL_SOCKET, option, &value, &length) != 0)
+    throw system_failure(kBackend, "getsockopt", errno);
   return value;
 }
 
@@ -55,9 +56,10 @@ bool peer_has_hung_up(int socket) {
 }
 
 BrokenChannel descriptors_lost() {
-  BrokenChannel failure(FailureKind::driver, "descriptors-lost",
-                        "the kernel could not hand over all descriptors of a frame, most likely because this process has "
-                        "too many open; the channel was shut: raise the limit (ulimit -n) or close descriptors, and connect again");
+  BrokenChannel failure(
+      FailureKind::driver, "descriptors-lost",
+      "the kernel could not hand over all descriptors of a frame, most likely because this process has "
+      "too many open; the channel was shut: raise the limit (ulimit -n) or close descriptors, and connect again");
   failure.backend = kBackend;
   failure.call = "recvmsg";
   failure.result = "MSG_CTRUNC";
@@ -66,9 +68,13 @@ BrokenChannel descriptors_lost() {
 
 const char* connect_advice(int error) {
   switch (error) {
-    case ENOENT: return "there is no such socket: is the listener running, and is the path the same in its mount namespace?";
-    case ECONNREFUSED: return "nobody listens there: the listener has ended without removing the file, or it is no seqpacket listener";
-    case EACCES: return "this user may not write to the socket: the listener's mode option decides who may (0o600 is its own user only)";
+    case ENOENT:
+      return "there is no such socket: is the listener running, and is the path the same in its mount namespace?";
+    case ECONNREFUSED:
+      return "nobody listens there: the listener has ended without removing the file, or it is no seqpacket listener";
+    case EACCES:
+      return "this user may not write to the socket: the listener's mode option decides who may (0o600 is its own user "
+             "only)";
     case EPROTOTYPE: return "the socket is of another type: it belongs to another program";
     case ENOTDIR: return "a part of the path is not a directory";
     default: return "";
@@ -77,7 +83,9 @@ const char* connect_advice(int error) {
 
 }  // namespace
 
-Failure peer_gone() { return Failure(FailureKind::peer, "peer-gone", "the peer has closed the channel, or its process has ended"); }
+Failure peer_gone() {
+  return Failure(FailureKind::peer, "peer-gone", "the peer has closed the channel, or its process has ended");
+}
 
 UniqueFd new_socket() {
   UniqueFd socket = above_stdio(UniqueFd(::socket(AF_UNIX, kFlags, 0)));
@@ -132,11 +140,13 @@ Credentials peer_credentials(int socket) {
 
 void check_frame(size_t nbytes, size_t descriptors) {
   if (nbytes == 0) {
-    throw Failure(FailureKind::argument, "empty-frame", "a frame has at least one byte: an empty packet looks like the end of the stream");
+    throw Failure(FailureKind::argument, "empty-frame",
+                  "a frame has at least one byte: an empty packet looks like the end of the stream");
   }
   if (nbytes > kMaxFrameBytes) {
     throw Failure(FailureKind::argument, "frame-too-large",
-                  "a frame has at most 65536 bytes, this one has " + std::to_string(nbytes) + ": send a memory's handle, not its content");
+                  "a frame has at most 65536 bytes, this one has " + std::to_string(nbytes) +
+                      ": send a memory's handle, not its content");
   }
   if (descriptors > kMaxFrameDescriptors) {
     throw Failure(FailureKind::argument, "too-many-descriptors",
@@ -165,11 +175,17 @@ bool send_frame(int socket, const uint8_t* bytes, size_t nbytes, const int* desc
     switch (errno) {
       case EINTR: continue;
       case EAGAIN: return false;
-      case EPIPE: case ECONNRESET: case ECONNREFUSED: case ENOTCONN: throw peer_gone();
+      case EPIPE:
+      case ECONNRESET:
+      case ECONNREFUSED:
+      case ENOTCONN: throw peer_gone();
       case ETOOMANYREFS:
-        throw system_failure(kBackend, "sendmsg", errno, "too many descriptors are on their way: wait until the peers have received them");
-      case EMSGSIZE: case ENOBUFS:
-        throw system_failure(kBackend, "sendmsg", errno, "the socket's send buffer is too small: raise net.core.wmem_default");
+        throw system_failure(kBackend, "sendmsg", errno,
+                             "too many descriptors are on their way: wait until the peers have received them");
+      case EMSGSIZE:
+      case ENOBUFS:
+        throw system_failure(kBackend, "sendmsg", errno,
+                             "the socket's send buffer is too small: raise net.core.wmem_default");
       case EBADF: throw system_failure(kBackend, "sendmsg", errno, "a descriptor of the frame is not open");
       default: throw system_failure(kBackend, "sendmsg", errno);
     }
@@ -210,14 +226,16 @@ std::optional<Frame> receive_frame(int socket, uint8_t* scratch) {
     throw BrokenChannel(FailureKind::peer, "empty-frame", "the peer sent an empty frame; the channel was shut");
   }
   if ((message.msg_flags & MSG_TRUNC) != 0) {
-    throw BrokenChannel(FailureKind::peer, "frame-too-large", "the peer sent a frame of more than 65536 bytes; the channel was shut");
+    throw BrokenChannel(FailureKind::peer, "frame-too-large",
+                        "the peer sent a frame of more than 65536 bytes; the channel was shut");
   }
   if (frame.descriptors.size() > kMaxFrameDescriptors) {
     throw BrokenChannel(FailureKind::peer, "too-many-descriptors",
                         "the peer sent a frame with more than 16 descriptors; the channel was shut");
   }
   const auto& descriptors = frame.descriptors;
-  if ((message.msg_flags & MSG_CTRUNC) != 0 || !std::all_of(descriptors.begin(), descriptors.end(), [](const UniqueFd& fd) { return bool(fd); })) {
+  if ((message.msg_flags & MSG_CTRUNC) != 0 ||
+      !std::all_of(descriptors.begin(), descriptors.end(), [](const UniqueFd& fd) { return bool(fd); })) {
     throw descriptors_lost();
   }
   frame.bytes.assign(scratch, scratch + received);
@@ -240,9 +258,13 @@ Accepted accept_socket(int listener) {
     if (socket) socket = above_stdio(std::move(socket));
     if (socket) return {std::move(socket), 0};
     switch (errno) {
-      case EINTR: case ECONNABORTED: continue;
+      case EINTR:
+      case ECONNABORTED: continue;
       case EAGAIN: return {};
-      case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: return {UniqueFd(), errno};
+      case EMFILE:
+      case ENFILE:
+      case ENOBUFS:
+      case ENOMEM: return {UniqueFd(), errno};
       default: throw system_failure(kBackend, "accept4", errno);
     }
   }

@@ -84,7 +84,10 @@ function collect(): Example[] {
   }
   return found.map(({ from, code }, i) => {
     const file = join(folder, `${i}.ts`)
-    const local = code.replaceAll('/run/user/1000/', `${scratch}/`).replaceAll('/tmp/', `${scratch}/`)
+    // Paths of their own for each document: what it listens on, only it connects to.
+    const own = join(scratch, from.split(':')[0]!.replaceAll('/', '-'))
+    mkdirSync(own, { recursive: true })
+    const local = code.replaceAll(/\/run\/user\/1000\/|\/tmp\//g, `${own}/`)
     writeFileSync(file, `${local}\nexport {}\n`)
     return { from, code, file }
   })

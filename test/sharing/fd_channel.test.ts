@@ -30,23 +30,26 @@ test.serial('a frame arrives as it was sent, from every kind of bytes', async (t
   there.close()
 })
 
-test.serial('bytes and descriptors belong to the sender again when send returns, also of a send that waits', async (t) => {
-  const [here, there] = FdChannel.pair()
-  const { sent, waiting } = await fill(here)
-  const frame = bytes(1, 2, 3)
-  const file = Descriptor.adopt(openSync('/proc/self/stat', 'r'))
-  const identity = fstatSync(file.number).ino
-  const sending = here.send(frame, { descriptors: [file] })
-  frame.fill(0)
-  file.close()
-  for (const number of [...sent, sent.length]) t.is(numberOf(t, await there.receive()), number)
-  await Promise.all([waiting, sending])
-  const received = await there.receive()
-  t.deepEqual(received.bytes, bytes(1, 2, 3))
-  t.is(fstatSync(received.descriptors[0]!.number).ino, identity)
-  here.close()
-  there.close()
-})
+test.serial(
+  'bytes and descriptors belong to the sender again when send returns, also of a send that waits',
+  async (t) => {
+    const [here, there] = FdChannel.pair()
+    const { sent, waiting } = await fill(here)
+    const frame = bytes(1, 2, 3)
+    const file = Descriptor.adopt(openSync('/proc/self/stat', 'r'))
+    const identity = fstatSync(file.number).ino
+    const sending = here.send(frame, { descriptors: [file] })
+    frame.fill(0)
+    file.close()
+    for (const number of [...sent, sent.length]) t.is(numberOf(t, await there.receive()), number)
+    await Promise.all([waiting, sending])
+    const received = await there.receive()
+    t.deepEqual(received.bytes, bytes(1, 2, 3))
+    t.is(fstatSync(received.descriptors[0]!.number).ino, identity)
+    here.close()
+    there.close()
+  },
+)
 
 test.serial('lengths outside 1 to 65,536 and more than 16 descriptors are refused, and nothing is sent', async (t) => {
   const [here, there] = FdChannel.pair()
@@ -55,7 +58,10 @@ test.serial('lengths outside 1 to 65,536 and more than 16 descriptors are refuse
   const seventeen = Array.from({ length: 17 }, () => 0)
   await t.throwsAsync(here.send(bytes(1), { descriptors: seventeen }), { code: 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS' })
   await t.throwsAsync(here.send('text' as never), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_BYTES' })
-  await t.throwsAsync(here.send(bytes(1), { descriptors: [-1] }), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_DESCRIPTOR' })
+  await t.throwsAsync(here.send(bytes(1), { descriptors: [-1] }), {
+    instanceOf: RangeError,
+    code: 'ERR_USM_IPC_BAD_DESCRIPTOR',
+  })
   await t.throwsAsync(here.send(bytes(1), { descriptors: [1 << 20] }), { code: 'ERR_USM_IPC_SYSTEM_CALL_FAILED' })
   await t.throwsAsync(there.receive({ timeoutMs: 0 }), { code: 'ERR_USM_IPC_TIMEOUT' })
   here.close()
@@ -87,7 +93,10 @@ test.serial('16 descriptors arrive in order, as new numbers, and close with thei
   await t.throwsAsync(here.send(bytes(1), { descriptors: [descriptors[3]!] }), { code: 'ERR_USM_IPC_CLOSED' })
   here.close()
   there.close()
-  t.true(descriptors.every((descriptor) => descriptor.isClosed), 'closing the channel closes what it received')
+  t.true(
+    descriptors.every((descriptor) => descriptor.isClosed),
+    'closing the channel closes what it received',
+  )
   t.is(there.received.size, 0)
   t.is(openDescriptors(), before)
 })
@@ -148,11 +157,17 @@ test.serial('descriptors do not pile up over many frames', async (t) => {
 test.serial('misspelt options and wrong ones are refused by name', async (t) => {
   const [here, there] = FdChannel.pair()
   const unknown = { instanceOf: TypeError, code: 'ERR_USM_IPC_UNKNOWN_OPTION' }
-  await t.throwsAsync(here.send(bytes(1), { descriptor: [] } as never), { ...unknown, message: /FdChannel\.send .*"descriptor"/ })
+  await t.throwsAsync(here.send(bytes(1), { descriptor: [] } as never), {
+    ...unknown,
+    message: /FdChannel\.send .*"descriptor"/,
+  })
   await t.throwsAsync(here.receive({ timeout: 5 } as never), { ...unknown, message: /"timeout"/ })
   await t.throwsAsync(FdChannel.connect('/nowhere', { abort: 1 } as never), unknown)
   t.throws(() => FdChannel.listen('/nowhere', { permissions: 1 } as never), unknown)
-  await t.throwsAsync(here.receive({ timeoutMs: '5' as never }), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_TIMEOUT' })
+  await t.throwsAsync(here.receive({ timeoutMs: '5' as never }), {
+    instanceOf: TypeError,
+    code: 'ERR_USM_IPC_BAD_TIMEOUT',
+  })
   await t.throwsAsync(here.receive({ timeoutMs: NaN }), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_TIMEOUT' })
   here.close()
   there.close()
@@ -163,7 +178,7 @@ test.serial('adopt takes connected seqpacket sockets only, and leaves others alo
   for (const fd of [file, 1 << 20]) {
     t.throws(() => FdChannel.adopt(fd), { instanceOf: RangeError, code: 'ERR_USM_IPC_NOT_A_SEQPACKET_SOCKET' })
   }
-  t.notThrows(() => closeSync(file), 'still open, and still the caller\'s')
+  t.notThrows(() => closeSync(file), "still open, and still the caller's")
   t.throws(() => FdChannel.adopt('3' as never), { instanceOf: TypeError })
   t.throws(() => FdChannel.adopt(-1), { instanceOf: RangeError })
 })

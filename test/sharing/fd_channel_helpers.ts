@@ -72,7 +72,13 @@ export function node(source: string, stdio: StdioOptions = ['pipe', 'pipe', 'pip
 
 export function python(source: string, stdio: StdioOptions, user?: number): ChildProcess {
   const identity = user === undefined ? {} : { uid: user, gid: user }
-  return spawn('python3', ['-c', 'import socket, array, os, sys\n' + source], { cwd: '/', stdio, timeout: 60_000, killSignal: 'SIGKILL', ...identity })
+  return spawn('python3', ['-c', 'import socket, array, os, sys\n' + source], {
+    cwd: '/',
+    stdio,
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+    ...identity,
+  })
 }
 
 export async function ended(child: ChildProcess): Promise<Ended> {
@@ -87,7 +93,10 @@ export async function ended(child: ChildProcess): Promise<Ended> {
 export const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Fills the sockets' buffers: sends until one has to wait. Returns the numbers sent and that last, pending one. */
-export async function fill(channel: FdChannel, nbytes = 65536): Promise<{ sent: number[]; waiting: Promise<void>; next: number }> {
+export async function fill(
+  channel: FdChannel,
+  nbytes = 65536,
+): Promise<{ sent: number[]; waiting: Promise<void>; next: number }> {
   const sent: number[] = []
   for (let number = 0; ; number++) {
     try {

@@ -5,7 +5,17 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { addon } from '../../host/addon.ts'
 import { FdChannel } from '../../host/sharing/fd_channel.ts'
-import { alive, bytes, ended, node, openDescriptors, python, socketPath, startThread, tick } from './fd_channel_helpers.ts'
+import {
+  alive,
+  bytes,
+  ended,
+  node,
+  openDescriptors,
+  python,
+  socketPath,
+  startThread,
+  tick,
+} from './fd_channel_helpers.ts'
 
 test.before(startThread)
 
@@ -14,18 +24,28 @@ const unsanitized = addon().build.sanitized ? test.serial.skip : test.serial
 
 const inUse = { code: 'ERR_USM_IPC_SYSTEM_CALL_FAILED', name: 'DriverError', message: /EADDRINUSE/ }
 
-for (const [umask, mode] of [[0, 0o600], [0o077, 0o600], [0, 0o666], [0o077, 0o666], [0o777, 0o660], [0o022, 0]] as const) {
-  test.serial(`umask ${umask.toString(8)}: the socket's mode is ${mode.toString(8)}, and nothing else is left in the directory`, (t) => {
-    const path = socketPath(t)
-    const before = process.umask(umask)
-    const listener = FdChannel.listen(path, { mode })
-    process.umask(before)
-    t.is(statSync(path).mode & 0o7777, mode)
-    t.is(statSync(path).nlink, 1)
-    t.deepEqual(readdirSync(dirname(path)), ['socket'])
-    listener.close()
-    t.deepEqual(readdirSync(dirname(path)), [])
-  })
+for (const [umask, mode] of [
+  [0, 0o600],
+  [0o077, 0o600],
+  [0, 0o666],
+  [0o077, 0o666],
+  [0o777, 0o660],
+  [0o022, 0],
+] as const) {
+  test.serial(
+    `umask ${umask.toString(8)}: the socket's mode is ${mode.toString(8)}, and nothing else is left in the directory`,
+    (t) => {
+      const path = socketPath(t)
+      const before = process.umask(umask)
+      const listener = FdChannel.listen(path, { mode })
+      process.umask(before)
+      t.is(statSync(path).mode & 0o7777, mode)
+      t.is(statSync(path).nlink, 1)
+      t.deepEqual(readdirSync(dirname(path)), ['socket'])
+      listener.close()
+      t.deepEqual(readdirSync(dirname(path)), [])
+    },
+  )
 }
 
 test.serial('0600 is the default', (t) => {
@@ -90,7 +110,10 @@ test.serial('the longest path works at both ends', async (t) => {
 test.serial('connecting to nothing says what to look at', async (t) => {
   const path = socketPath(t)
   await t.throwsAsync(FdChannel.connect(path), { name: 'DriverError', message: /ENOENT.*is the listener running/ })
-  const child = python(`s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(${JSON.stringify(path)})`, 'ignore')
+  const child = python(
+    `s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(${JSON.stringify(path)})`,
+    'ignore',
+  )
   await ended(child)
   await t.throwsAsync(FdChannel.connect(path), { name: 'DriverError', message: /ECONNREFUSED.*nobody listens/ })
   rmSync(path)
@@ -127,7 +150,7 @@ except PermissionError:
   t.is((await end).stdout, 'connected\n')
 })
 
-test.serial('both ends know the other\'s process', async (t) => {
+test.serial("both ends know the other's process", async (t) => {
   using listener = FdChannel.listen(socketPath(t))
   const child = node(`const channel = await FdChannel.connect(${JSON.stringify(listener.path)})
     await channel.send(new TextEncoder().encode(JSON.stringify(channel.peer)))`)
@@ -171,7 +194,8 @@ test.serial('iterating gives every connection, and ends with the listener', asyn
 test.serial('a full backlog makes connect wait, time out, or be aborted, and nothing is left', async (t) => {
   const path = socketPath(t)
   const child = python(
-    `s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(${JSON.stringify(path)}); s.listen(1); print('up', flush=True)
+    `s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(${JSON.stringify(path)})
+s.listen(1); print('up', flush=True)
 sys.stdin.readline()
 while True: s.accept()[0].send(b'x')`,
     ['pipe', 'pipe', 'inherit'],

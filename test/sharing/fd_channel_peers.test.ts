@@ -3,20 +3,34 @@ import test from 'ava'
 import { once } from 'node:events'
 import { addon } from '../../host/addon.ts'
 import { FdChannel } from '../../host/sharing/fd_channel.ts'
-import { alive, bytes, ended, node, numberOf, numbered, openDescriptors, python, startThread } from './fd_channel_helpers.ts'
+import {
+  alive,
+  bytes,
+  ended,
+  node,
+  numberOf,
+  numbered,
+  openDescriptors,
+  python,
+  startThread,
+} from './fd_channel_helpers.ts'
 
 test.before(startThread)
+
+const preamble = `
+peer = socket.socket(fileno=3)
+peer.setblocking(True)
+rights = lambda fds: (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))
+`
 
 /** A Python program with the other end as `peer`. */
 function pythonPeer(source: string) {
   const [here, there] = FdChannel.pair()
-  const child = python(`peer = socket.socket(fileno=3); peer.setblocking(True)\n${source}`, ['pipe', 'pipe', 'inherit', there.fd])
+  const child = python(`${preamble}${source}`, ['pipe', 'pipe', 'inherit', there.fd])
   there.close()
   return { here, child, end: ended(child) }
 }
 
-const rights = (count: string): string =>
-  `peer.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * ${count}))])`
 const untilDropped = `
 try:
   end = peer.recv(10)
@@ -28,7 +42,7 @@ test.serial('a program in another language speaks it', async (t) => {
   const { here, end } = pythonPeer(`
 data, ancillary, flags, address = peer.recvmsg(65536, 1024)
 fds = array.array('i', ancillary[0][2])
-peer.sendmsg([data[::-1] + os.readlink('/proc/self/fd/%d' % fds[0]).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+peer.sendmsg([data[::-1] + os.readlink('/proc/self/fd/%d' % fds[0]).encode()], [rights(fds)])
 `)
   await here.send(bytes(3, 2, 1), { descriptors: [0] })
   const { bytes: answer, descriptors } = await here.receive()
@@ -40,13 +54,13 @@ peer.sendmsg([data[::-1] + os.readlink('/proc/self/fd/%d' % fds[0]).encode()], [
 })
 
 const breaches: [string, string, string][] = [
-  ['17 descriptors', rights('17'), 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS'],
-  ['18 descriptors', rights('18'), 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS'],
-  ['253 descriptors', rights('253'), 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS'],
+  ['17 descriptors', `peer.sendmsg([b'x'], [rights([0] * 17)])`, 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS'],
+  ['18 descriptors', `peer.sendmsg([b'x'], [rights([0] * 18)])`, 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS'],
+  ['253 descriptors', `peer.sendmsg([b'x'], [rights([0] * 253)])`, 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS'],
   ['65,537 bytes', `peer.send(bytes(65537))`, 'ERR_USM_IPC_FRAME_TOO_LARGE'],
-  ['too much of both', `peer.sendmsg([bytes(100000)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * 40))])`, 'ERR_USM_IPC_FRAME_TOO_LARGE'],
+  ['too much of both', `peer.sendmsg([bytes(100000)], [rights([0] * 40)])`, 'ERR_USM_IPC_FRAME_TOO_LARGE'],
   ['an empty frame', `peer.send(b'')`, 'ERR_USM_IPC_EMPTY_FRAME'],
-  ['an empty frame with a descriptor', `peer.sendmsg([b''], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0]))])`, 'ERR_USM_IPC_EMPTY_FRAME'],
+  ['an empty frame with a descriptor', `peer.sendmsg([b''], [rights([0])])`, 'ERR_USM_IPC_EMPTY_FRAME'],
 ]
 for (const [what, source, code] of breaches) {
   test.serial(`a peer that sends ${what} is dropped, and nothing of it stays`, async (t) => {
@@ -66,8 +80,9 @@ for (const [what, source, code] of breaches) {
 test.serial('ancillary data of other kinds brings nothing', async (t) => {
   const { here, end } = pythonPeer(`
 import struct
-peer.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, struct.pack('iII', os.getpid(), os.getuid(), os.getgid()))])
-peer.sendmsg([b'y'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0])), (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [1, 2]))])
+credentials = struct.pack('iII', os.getpid(), os.getuid(), os.getgid())
+peer.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, credentials)])
+peer.sendmsg([b'y'], [rights([0]), rights([1, 2])])
 `)
   t.deepEqual(await here.receive(), { bytes: bytes(0x78), descriptors: [] })
   t.is((await here.receive()).descriptors.length, 3)
@@ -78,7 +93,11 @@ peer.sendmsg([b'y'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0
 test.serial('a peer that is killed while it sends leaves whole frames, then the end', async (t) => {
   const [here, there] = FdChannel.pair()
   const child = python(
-    `peer = socket.socket(fileno=3); peer.setblocking(True)\nn = 0\nwhile True:\n  peer.send(n.to_bytes(4, 'big') + bytes(60000) + (n ^ 0xffffffff).to_bytes(4, 'big'))\n  n += 1`,
+    `${preamble}
+n = 0
+while True:
+  peer.send(n.to_bytes(4, 'big') + bytes(60000) + (n ^ 0xffffffff).to_bytes(4, 'big'))
+  n += 1`,
     ['ignore', 'ignore', 'ignore', there.fd],
   )
   there.close()

@@ -80,8 +80,14 @@ test('a request leaves no listener on its signal', async (t) => {
   let listeners = 0
   const add = signal.addEventListener.bind(signal) as (...args: unknown[]) => void
   const remove = signal.removeEventListener.bind(signal) as (...args: unknown[]) => void
-  signal.addEventListener = (...args: unknown[]) => { listeners++; add(...args) }
-  signal.removeEventListener = (...args: unknown[]) => { listeners--; remove(...args) }
+  signal.addEventListener = (...args: unknown[]) => {
+    listeners++
+    add(...args)
+  }
+  signal.removeEventListener = (...args: unknown[]) => {
+    listeners--
+    remove(...args)
+  }
   const receiving = there.receive({ signal })
   t.is(listeners, 1)
   await here.send(bytes(1), { signal })
@@ -96,9 +102,15 @@ test('a request leaves no listener on its signal', async (t) => {
 test('no frame is lost or doubled, whoever gives up when', async (t) => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.record({ do: fc.constant('send' as const), large: fc.boolean() }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('receive' as const), timeoutMs: fc.constantFrom(0, 1, undefined) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('receive' as const), timeoutMs: fc.constantFrom(0, 1, undefined) }),
+    },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('abort' as const), ticks: fc.integer({ min: 0, max: 2 }) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('abort-send' as const), ticks: fc.integer({ min: 0, max: 2 }) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('abort-send' as const), ticks: fc.integer({ min: 0, max: 2 }) }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('tick' as const) }) },
   )
   await fc.assert(
@@ -109,15 +121,22 @@ test('no frame is lost or doubled, whoever gives up when', async (t) => {
       const aborts: Promise<void>[] = []
       const abortAfter = (ticks: number): AbortSignal => {
         const controller = new AbortController()
-        aborts.push((async () => {
-          for (let i = 0; i < ticks; i++) await tick()
-          controller.abort()
-        })())
+        aborts.push(
+          (async () => {
+            for (let i = 0; i < ticks; i++) await tick()
+            controller.abort()
+          })(),
+        )
         return controller.signal
       }
       const give = (signal?: AbortSignal, nbytes = 8): void => {
         const number = sends.length
-        sends.push(here.send(numbered(number, nbytes), { signal }).then(() => number, () => undefined))
+        sends.push(
+          here.send(numbered(number, nbytes), { signal }).then(
+            () => number,
+            () => undefined,
+          ),
+        )
       }
       for (const step of steps) {
         if (step.do === 'send') give(undefined, step.large ? 65536 : 8)
@@ -131,7 +150,9 @@ test('no frame is lost or doubled, whoever gives up when', async (t) => {
       const sent = (await Promise.all(sends)).filter((number) => number !== undefined)
       here.close()
       const last = await rest
-      const received = (await Promise.all(receives)).filter((frame) => frame !== undefined).map((frame) => numberOf(t, frame))
+      const received = (await Promise.all(receives))
+        .filter((frame) => frame !== undefined)
+        .map((frame) => numberOf(t, frame))
       t.deepEqual([...received, ...last], sent)
       there.close()
     }),
@@ -145,7 +166,10 @@ test('64 receives may be pending, and 64 sends', async (t) => {
   const receives = Array.from({ length: 64 }, () => there.receive())
   await t.throwsAsync(there.receive(), full)
   for (let i = 0; i < 64; i++) await here.send(numbered(i))
-  t.deepEqual((await Promise.all(receives)).map((frame) => numberOf(t, frame)), Array.from({ length: 64 }, (_, i) => i))
+  t.deepEqual(
+    (await Promise.all(receives)).map((frame) => numberOf(t, frame)),
+    Array.from({ length: 64 }, (_, i) => i),
+  )
   const { waiting } = await fill(here)
   const sends = [waiting, ...Array.from({ length: 63 }, (_, i) => here.send(numbered(i, 65536)))]
   await t.throwsAsync(here.send(bytes(1)), full)
