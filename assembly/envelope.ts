@@ -4,7 +4,7 @@ import { fail } from "./fail";
 import { layoutBackend, layoutKind } from "./layouts/layouts";
 import { checkSections } from "./sections";
 import { Verdict } from "./verdict";
-import { BackendCode, Header, Kind, MAGIC, MAJOR, MAX_ENVELOPE, MAX_SIZE } from "./wire";
+import { BackendCode, Header, Kind, MAGIC, MAJOR, MAX_ENVELOPE, MAX_SIZE, headerCheck } from "./wire";
 
 const MAGIC_BYTES: u32 = 6;
 const TRAILER: u32 = 4;
@@ -43,8 +43,9 @@ function checkOutside(p: u32, length: u32): Verdict {
 }
 
 function checkHeader(p: u32): Verdict {
+  if (load<u8>(p + Header.check) != headerCheck(p)) return fail(Verdict.BadCheckByte, p + Header.check);
   if (load<u16>(p + Header.flags) != 0) return fail(Verdict.UnknownFlags, p + Header.flags);
-  if (load<u16>(p + Header.reserved) != 0) return fail(Verdict.ReservedNotZero, p + Header.reserved);
+  if (load<u8>(p + Header.reserved) != 0) return fail(Verdict.ReservedNotZero, p + Header.reserved);
   const kind: i32 = load<u8>(p + Header.kind);
   if (kind < Kind.Memory || kind > Kind.RemoteMemory) return fail(Verdict.UnknownKind, p + Header.kind);
   const backend: i32 = load<u8>(p + Header.backend);
@@ -66,7 +67,9 @@ function checkHeader(p: u32): Verdict {
   if (load<u64>(p + Header.allocationCounter) == 0) return fail(Verdict.BadAllocationId, p + Header.allocationCounter);
   if (load<i32>(p + Header.pid) <= 0) return fail(Verdict.BadPid, p + Header.pid);
   if (load<u32>(p + Header.keyId) != 0) return fail(Verdict.KeyWithoutAuthentication, p + Header.keyId);
+  const created = load<u64>(p + Header.created);
   const expires = load<u64>(p + Header.expires);
-  if (expires != 0 && expires < load<u64>(p + Header.created)) return fail(Verdict.BadLifetime, p + Header.expires);
+  if (created > MAX_SIZE) return fail(Verdict.BadLifetime, p + Header.created);
+  if (expires > MAX_SIZE || (expires != 0 && expires < created)) return fail(Verdict.BadLifetime, p + Header.expires);
   return Verdict.Ok;
 }

@@ -4,7 +4,7 @@ import { crc32c } from "./digest/crc32c";
 import { checkEnvelope } from "./envelope";
 import { fail } from "./fail";
 import { Verdict } from "./verdict";
-import { Header, MAGIC, MAJOR, MAX_ENVELOPE, MINOR, Section, padded, sectionCheck } from "./wire";
+import { Header, MAGIC, MAJOR, MAX_ENVELOPE, MINOR, Section, headerCheck, padded, sectionCheck } from "./wire";
 
 const TRAILER: u32 = 4;
 
@@ -41,6 +41,7 @@ export function sealEnd(p: u32, capacity: u32): i32 {
   if (at < Header.length || <u64>at + TRAILER > <u64>capacity) return -(<i32>fail(Verdict.BufferTooSmall, p));
   const total = at + TRAILER;
   store<u32>(p + Header.totalLength, total);
+  store<u8>(p + Header.check, <u8>headerCheck(p));
   store<u32>(p + at, crc32c(p, at));
   const verdict = checkEnvelope(p, total);
   return verdict == Verdict.Ok ? <i32>total : -(<i32>verdict);

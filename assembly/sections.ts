@@ -17,13 +17,13 @@ export function checkSections(header: u32, at: u32, end: u32): Verdict {
   let count: u32 = 0;
   let handle: u32 = 0;
   let entries: u32 = 0;
+  // What is left is a multiple of 8 all the way: there is room for a section header, and for padding where there is for bytes.
   while (at < end) {
-    if (end - at < Section.bytes) return fail(Verdict.SectionTruncated, at);
-    if (load<u8>(at + Section.check) != sectionCheck(at)) return fail(Verdict.BadSectionHeader, at);
+    if (load<u8>(at + Section.check) != sectionCheck(at)) return fail(Verdict.BadCheckByte, at + Section.check);
     const type: i32 = load<u16>(at + Section.type);
     const flags: u32 = load<u8>(at + Section.flags);
     const length = load<u32>(at + Section.length);
-    const room = end - at - Section.bytes; // a multiple of 8, so that padded(length) fits where length does
+    const room = end - at - Section.bytes;
     if (length > room) return fail(Verdict.SectionTruncated, at + Section.length);
     if (flags > Section.CRITICAL) return fail(Verdict.BadSectionFlags, at + Section.flags);
     if (type < previous || type == 0 || (type == previous && type != SectionType.FurtherHandle)) {

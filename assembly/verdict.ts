@@ -30,7 +30,7 @@ export const enum Verdict {
   BadLifetime = 23,
   // Sections.
   SectionTruncated = 24,
-  BadSectionHeader = 25,
+  BadCheckByte = 25,
   SectionPadding = 26,
   SectionOrder = 27,
   SectionCount = 28,
@@ -106,7 +106,7 @@ export function verdictNameOf(code: i32): string {
     case Verdict.KeyWithoutAuthentication: return "key-without-authentication";
     case Verdict.BadLifetime: return "bad-lifetime";
     case Verdict.SectionTruncated: return "section-truncated";
-    case Verdict.BadSectionHeader: return "bad-section-header";
+    case Verdict.BadCheckByte: return "bad-check-byte";
     case Verdict.SectionPadding: return "section-padding";
     case Verdict.SectionOrder: return "section-order";
     case Verdict.SectionCount: return "section-count";
@@ -176,9 +176,9 @@ export function verdictMessageOf(code: i32): string {
     case Verdict.BadAllocationId: return "the allocation id has a part that is zero";
     case Verdict.BadPid: return "the exporter's pid is not a positive 32-bit number";
     case Verdict.KeyWithoutAuthentication: return "a key id is given but the envelope is not authenticated";
-    case Verdict.BadLifetime: return "the expiry lies before the creation time";
+    case Verdict.BadLifetime: return "the expiry lies before the creation time, or a time is above 2^53-1";
     case Verdict.SectionTruncated: return "a section reaches beyond the envelope";
-    case Verdict.BadSectionHeader: return "a section header's check byte does not match";
+    case Verdict.BadCheckByte: return "the check byte of the header or of a section header does not match";
     case Verdict.SectionPadding: return "the padding after a section is not zero";
     case Verdict.SectionOrder: return "sections are not in ascending order of type, or one stands twice";
     case Verdict.SectionCount: return "the number of sections is not what the header says";

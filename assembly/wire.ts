@@ -16,7 +16,8 @@ export namespace Header {
   export const backend: u32 = 17;
   export const layout: u32 = 18;
   export const sectionCount: u32 = 20;
-  export const reserved: u32 = 22;
+  export const check: u32 = 22;
+  export const reserved: u32 = 23;
   export const deviceUuid: u32 = 24;
   export const allocationSize: u32 = 40;
   export const offset: u32 = 48;
@@ -64,9 +65,19 @@ export const DESCRIPTOR_ENTRY: u32 = 24;
 export const MAX_DESCRIPTORS: u32 = 16;
 export const enum DescriptorKind { Memfd = 1, DmaBuf = 2, Opaque = 3 }
 
-/** XOR of the other seven bytes and 0x55: a damaged section header is refused by itself, not read as another one. */
+// Check bytes: what says how the rest is to be read is refused by itself when it is damaged, not read as something else.
+
+/** XOR of the section header's other seven bytes and 0x55. */
 export function sectionCheck(section: u32): u32 {
-  const word = load<u64>(section) & 0xffff_ffff_00ff_ffff;
+  return fold(load<u64>(section) & 0xffff_ffff_00ff_ffff);
+}
+
+/** XOR of bytes 8 to 23 of the header but the check byte itself, and 0x55. */
+export function headerCheck(p: u32): u32 {
+  return fold(load<u64>(p + Header.headerLength) ^ (load<u64>(p + Header.kind) & 0xff00_ffff_ffff_ffff));
+}
+
+function fold(word: u64): u32 {
   let x = <u32>word ^ <u32>(word >> 32);
   x ^= x >> 16;
   return ((x ^ (x >> 8)) & 0xff) ^ 0x55;

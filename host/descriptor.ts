@@ -80,7 +80,7 @@ export class Descriptor {
   }
 }
 
-/** For the host layer: a descriptor from a claim that `holder`'s finalizer ends. `released` is told of its `close()`. */
+/** For the host layer: from a claim that `holder`'s finalizer ends. `released` is told of the `close()`. */
 export function descriptorFrom(claim: number, holder: object, released?: (descriptor: Descriptor) => void): Descriptor {
   return new Descriptor(construct, claim, holder, released)
 }
@@ -93,13 +93,17 @@ export function claimOf(descriptor: Descriptor): number {
 function claimed(fd: number, duplicate: boolean): Descriptor {
   checkFd(fd)
   const holder = {}
-  return descriptorFrom(native(() => addon().adoptDescriptor(fd, duplicate, holder)), holder)
+  return descriptorFrom(
+    native(() => addon().adoptDescriptor(fd, duplicate, holder)),
+    holder,
+  )
 }
 
 /** For the host layer: throws unless `fd` can be a descriptor's number. */
 export function checkFd(fd: unknown): asserts fd is number {
   if (typeof fd !== 'number') throw typeError('bad-descriptor', `a file descriptor is a number, not ${typeof fd}`)
-  if (!Number.isInteger(fd) || fd < 0 || fd > 0x7fffffff) throw rangeError('bad-descriptor', `${fd} is no file descriptor`)
+  if (!Number.isInteger(fd) || fd < 0 || fd > 0x7fffffff)
+    throw rangeError('bad-descriptor', `${fd} is no file descriptor`)
 }
 
 function native<T>(call: () => T): T {

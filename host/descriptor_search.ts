@@ -36,27 +36,34 @@ export function descriptorSources({ descriptor, channel, allowPidfd }: Descripto
     throw typeError('invalid-options', 'give one of descriptor, channel and allowPidfd')
   }
   if (allowPidfd !== undefined && typeof allowPidfd !== 'boolean') throw typeError('invalid-options', 'allowPidfd must be true or false')
-  if (channel !== undefined && (typeof channel !== 'object' || channel === null || !('received' in channel))) {
-    throw typeError('invalid-options', 'channel must be an FdChannel')
-  }
-  return { descriptor, received: channel === undefined ? undefined : [...channel.received], allowPidfd: allowPidfd === true }
+  if (descriptor !== undefined && !(descriptor instanceof Descriptor)) checkFd(descriptor)
+  return { descriptor, received: channel === undefined ? undefined : receivedBy(channel), allowPidfd: allowPidfd === true }
+}
+
+function receivedBy(channel: { readonly received: Iterable<Descriptor> }): readonly Descriptor[] {
+  const received = typeof channel === 'object' && channel !== null ? channel.received : undefined
+  const all = typeof received?.[Symbol.iterator] === 'function' ? [...received] : undefined
+  if (all === undefined || !all.every((d) => d instanceof Descriptor)) throw typeError('invalid-options', 'channel must be an FdChannel')
+  return all
 }
 
 /**
  * @param envelopeAt - address of the valid envelope in the core; 0 for a raw handle
  * @param handleAt - address of the vendor handle in the core
+ * @param live - this thread has the memory open, so no descriptor is needed; what a channel received with the handle is
+ *   taken from it all the same, or it would pile up there
  */
-export function findDescriptor(sources: DescriptorSources, envelopeAt: number, handleAt: number): Found | undefined {
-  if (sources.descriptor !== undefined) return borrowed(sources.descriptor)
+export function findDescriptor(sources: DescriptorSources, envelopeAt: number, handleAt: number, live: boolean): Found | undefined {
   if (sources.received !== undefined) return received(sources.received, handleAt)
+  if (live) return undefined
+  if (sources.descriptor !== undefined) return borrowed(sources.descriptor)
   return sources.allowPidfd ? fetched(envelopeAt, handleAt) : undefined
 }
 
 const nothing = (): void => {}
 
-function borrowed(descriptor: unknown): Found {
+function borrowed(descriptor: Descriptor | number): Found {
   if (descriptor instanceof Descriptor) return { claim: claimOf(descriptor), done: nothing }
-  checkFd(descriptor)
   // A number can be closed and used again by another thread at any time; a duplicate cannot.
   return owned(Descriptor.duplicate(descriptor))
 }

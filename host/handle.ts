@@ -137,7 +137,7 @@ export class IPCMemoryHandle {
     checkOptions(options, OPEN_VENDOR_OPTIONS, 'IPCMemoryHandle.openVendor')
     const on = selectDevice(device)
     checkNbytes(nbytes)
-    return new MemoryIPCDevice(new VendorOpening(asBytes(raw, 'raw'), on, nbytes, options))
+    return new MemoryIPCDevice(new VendorOpening(asBytes(raw, 'raw'), on, nbytes, options ?? ({} as OpenVendorOptions)))
   }
 
   /**

@@ -26,15 +26,15 @@ export interface CopyOptions {
   onProgress?: (done: number, total: number) => void
 }
 
-/** @internal What a constructor takes instead of a size where the memory exists already. */
-export interface Held {
-  readonly device: Device
-  readonly nbytes: number
-  readonly offset: number
-  readonly readOnly: boolean
-  readonly unchecked: readonly string[]
+/** @internal What a constructor takes instead of a size where the memory exists already. A class: nobody else can make one. */
+export abstract class Held {
+  abstract readonly device: Device
+  abstract readonly nbytes: number
+  abstract readonly offset: number
+  abstract readonly readOnly: boolean
+  abstract readonly unchecked: readonly string[]
   /** Gets the native claim, whose net is `holder`'s finalizer, and its ledger record. */
-  acquire(holder: object): Claimed
+  abstract acquire(holder: object): Claimed
 }
 
 /** @internal */
@@ -60,7 +60,7 @@ export abstract class UsmMemory {
   /** @internal */
   protected constructor(usmType: UsmType, size: number | Held, options: AllocationOptions) {
     this.usmType = usmType
-    if (typeof size === 'object' && size !== null) {
+    if (size instanceof Held) {
       this.device = size.device
       this.readOnly = size.readOnly
       this.#nbytes = size.nbytes
@@ -171,13 +171,13 @@ export abstract class UsmMemory {
   }
 
   /** Sets bytes to `value` (0 to 255): from `offset`, `nbytes` of them or all that follow. */
-  fill(value: number, offset = 0, nbytes = this.#nbytes - offset): void {
+  fill(value: number, offset = 0, nbytes?: number): void {
     const claim = this.#live('fill')
     this.#writable('fill')
     if (!Number.isInteger(value) || value < 0 || value > 255) throw rangeError('invalid-byte', `fill: value must be a byte from 0 to 255, not ${value}`)
-    checkRange(offset, checkNbytes(nbytes), this.#nbytes, 'fill')
+    const length = this.#lengthFrom(offset, nbytes, 'fill')
     try {
-      environment().native.fill(claim, this.#offset + offset, nbytes, value)
+      environment().native.fill(claim, this.#offset + offset, length, value)
     } catch (error) {
       throw fromNative(error)
     }
@@ -200,7 +200,7 @@ export abstract class UsmMemory {
   }
 
   /** `fill`, as a promise. */
-  async fillAsync(value: number, offset = 0, nbytes = this.#nbytes - offset): Promise<void> {
+  async fillAsync(value: number, offset = 0, nbytes?: number): Promise<void> {
     this.fill(value, offset, nbytes)
   }
 
@@ -211,20 +211,20 @@ export abstract class UsmMemory {
    * @param offset - first byte
    * @param nbytes - how many; all that follow where it is left out
    */
-  view(offset = 0, nbytes = this.#nbytes - offset): Uint8Array<ArrayBuffer> {
+  view(offset = 0, nbytes?: number): Uint8Array<ArrayBuffer> {
     const claim = this.#live('view')
     if (this.readOnly) {
       throw new StateError('read-only', 'view: the memory was shared read-only and a write through a view would crash: use copyTo')
     }
-    checkRange(offset, checkNbytes(nbytes), this.#nbytes, 'view')
+    const length = this.#lengthFrom(offset, nbytes, 'view')
     const { core, native, books } = environment()
     try {
       const { allocationId } = native.info(claim)
-      const { buffer, claim: held } = native.view(claim, this.#offset + offset, nbytes)
+      const { buffer, claim: held } = native.view(claim, this.#offset + offset, length)
       if (allocationId === '') books.ledger.nextId(core.scratchAt) // openVendor: nobody told its id
       else core.u8.set(fromHex(allocationId)!, core.scratchAt)
       // A view cannot be closed: its record ends when its buffer's finalizer has run.
-      books.add('view', core.scratchAt, nbytes, held)
+      books.add('view', core.scratchAt, length, held)
       return new Uint8Array(buffer)
     } catch (error) {
       throw fromNative(error)
@@ -239,6 +239,14 @@ export abstract class UsmMemory {
   #live(what: string): number {
     if (this.#claim === 0) throw new StateError('closed', `${what}: this memory is closed`)
     return this.#claim
+  }
+
+  // How many bytes a range has that may be given without its size.
+  #lengthFrom(offset: number, nbytes: number | undefined, what: string): number {
+    checkRange(offset, 0, this.#nbytes, what)
+    const length = checkNbytes(nbytes === undefined ? this.#nbytes - offset : nbytes)
+    checkRange(offset, length, this.#nbytes, what)
+    return length
   }
 
   #writable(what: string): void {
@@ -292,9 +300,7 @@ export class MemoryIPCDevice extends MemoryUSMDevice {
 
   /** @internal */
   constructor(held: Held) {
-    if (typeof held !== 'object' || held === null || typeof held.acquire !== 'function') {
-      throw typeError('not-constructible', 'a MemoryIPCDevice is made by IPCMemoryHandle.open')
-    }
+    if (!(held instanceof Held)) throw typeError('not-constructible', 'a MemoryIPCDevice is made by IPCMemoryHandle.open')
     super(held as unknown as number)
     this.unchecked = held.unchecked
   }

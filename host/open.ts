@@ -7,7 +7,7 @@ import type { Device } from './device.ts'
 import { environment } from './environment.ts'
 import { HandleError, fromNative, typeError } from './errors.ts'
 import { PreparedPolicy } from './core/policy.ts'
-import type { Claimed, Held } from './memory.ts'
+import { Held, type Claimed } from './memory.ts'
 
 export interface OpenOptions extends DescriptorOptions {
   /** Refuse envelopes without authentication. Version 0 has none. */
@@ -39,7 +39,7 @@ function policyOf(device: Device, requireAuthentication: boolean): PreparedPolic
 }
 
 // The envelope's way: validated in the core, then opened from there.
-export class EnvelopeOpening implements Held {
+export class EnvelopeOpening extends Held {
   readonly device: Device
   readonly nbytes: number
   readonly offset: number
@@ -48,8 +48,11 @@ export class EnvelopeOpening implements Held {
   readonly #sources: DescriptorSources
 
   constructor(bytes: Uint8Array, device: Device, nbytes: number | undefined, options: OpenOptions) {
+    super()
     this.#sources = descriptorSources(options)
-    const policy = options.requireAuthentication ? policyOf(device, true) : (policies.get(device) ?? policyOf(device, false))
+    const { requireAuthentication = false } = options
+    if (typeof requireAuthentication !== 'boolean') throw typeError('invalid-options', 'requireAuthentication must be true or false')
+    const policy = requireAuthentication ? policyOf(device, true) : (policies.get(device) ?? policyOf(device, false))
     const { core } = environment()
     const code = core.validateCode(bytes, policy.set(Date.now(), nbytes))
     if (code !== 0) throw core.refusal(code)
@@ -69,7 +72,7 @@ export class EnvelopeOpening implements Held {
     if (status === STALE || status === NEVER_ISSUED) throw new HandleError(VERDICTS[status]!, MESSAGES[status]!, HEADER.allocation_random)
     const u8 = core.u8
     const handle = at + handleOffset(u8, at)
-    const found = status === 0 ? undefined : findDescriptor(this.#sources, at, handle)
+    const found = findDescriptor(this.#sources, at, handle, status === 0)
     let claim: number
     try {
       claim = native.open(
@@ -86,7 +89,7 @@ export class EnvelopeOpening implements Held {
 }
 
 // The raw handle's way: its structure is all that can be checked, and it gets an allocation id of its own.
-export class VendorOpening implements Held {
+export class VendorOpening extends Held {
   readonly device: Device
   readonly nbytes: number
   readonly offset: number
@@ -97,18 +100,20 @@ export class VendorOpening implements Held {
   readonly #sources: DescriptorSources
 
   constructor(raw: Uint8Array, device: Device, nbytes: number, options: OpenVendorOptions) {
+    super()
     this.#sources = descriptorSources(options)
+    const { layout, offset = 0 } = options
     if (this.#sources.allowPidfd) {
       throw typeError('invalid-options', 'openVendor: a raw host handle does not say whose it is, so allowPidfd cannot fetch its descriptor')
     }
     const { core } = environment()
-    const code = checkVendor(core, raw, options.layout)
+    const code = checkVendor(core, raw, layout)
     if (code !== 0) throw core.refusal(code)
-    if (options.layout !== device.backend) {
-      throw new HandleError('wrong-backend', `a ${options.layout} handle is not opened by a ${device.backend} device`)
-    }
+    if (layout !== device.backend) throw new HandleError('wrong-backend', `a ${layout} handle is not opened by a ${device.backend} device`)
     this.#size = size(core.u8, core.inputAt + HOST_SIZE)
-    this.offset = checkRange(options.offset ?? 0, nbytes, this.#size, 'openVendor')
+    // An envelope's sizes have been checked; a raw handle's has not been yet.
+    if (!Number.isSafeInteger(this.#size)) throw new HandleError('size-too-large', "openVendor: the handle's size is above 2^53-1", HOST_SIZE)
+    this.offset = checkRange(offset, nbytes, this.#size, 'openVendor')
     this.device = device
     this.nbytes = nbytes
     this.readOnly = (core.u8[core.inputAt + HOST_FLAGS]! & 1) === 1
@@ -117,7 +122,7 @@ export class VendorOpening implements Held {
 
   acquire(holder: object): Claimed {
     const { core, native, books } = environment()
-    const found = findDescriptor(this.#sources, 0, core.inputAt)
+    const found = findDescriptor(this.#sources, 0, core.inputAt, false)
     let claim: number
     try {
       claim = native.open(

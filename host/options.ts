@@ -8,7 +8,10 @@ import { typeError } from './errors.ts'
 export function checkOptions(options: object | undefined, known: readonly string[], where: string): void {
   if (options === undefined) return
   if (typeof options !== 'object' || options === null) {
-    throw typeError('bad-options', `${where}: the options are an object, not ${options === null ? 'null' : typeof options}`)
+    throw typeError(
+      'bad-options',
+      `${where}: the options are an object, not ${options === null ? 'null' : typeof options}`,
+    )
   }
   for (const name in options) {
     if (known.includes(name)) continue

@@ -12,7 +12,9 @@ test('known names, and no options at all, pass', (t) => {
 
 test('the message names the function, the option and the choice', (t) => {
   t.throws(() => checkOptions({ timeout: 1 }, known, 'FdChannel.send'), {
-    instanceOf: TypeError, code: 'ERR_USM_IPC_UNKNOWN_OPTION', message: 'FdChannel.send has no option "timeout"; it has signal, timeoutMs',
+    instanceOf: TypeError,
+    code: 'ERR_USM_IPC_UNKNOWN_OPTION',
+    message: 'FdChannel.send has no option "timeout"; it has signal, timeoutMs',
   })
   t.throws(() => checkOptions(null as never, known, 'f'), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_OPTIONS' })
   t.throws(() => checkOptions(5 as never, known, 'f'), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_OPTIONS' })

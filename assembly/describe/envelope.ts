@@ -44,7 +44,8 @@ function describeHeader(p: u32): void {
   field(p + Header.backend, 1, Field.Backend, Value.Named);
   field(p + Header.layout, 2, Field.Layout, Value.Named);
   field(p + Header.sectionCount, 2, Field.SectionCount, Value.Unsigned);
-  field(p + Header.reserved, 2, Field.Reserved, Value.Flags);
+  field(p + Header.check, 1, Field.HeaderCheck, Value.Unsigned);
+  field(p + Header.reserved, 1, Field.Reserved, Value.Flags);
   field(p + Header.deviceUuid, 16, Field.DeviceUuid, Value.Uuid);
   field(p + Header.allocationSize, 8, Field.AllocationSize, Value.Unsigned);
   field(p + Header.offset, 8, Field.Offset, Value.Unsigned);
@@ -72,7 +73,7 @@ function describeSection(header: u32, at: u32, size: u32): void {
   const layout: i32 = load<u16>(header + Header.layout);
   if (type == SectionType.Handle && layoutBackend(layout) != 0 && describeHandle(layout, bytes, size)) return;
   if (type == SectionType.Descriptors && size % DESCRIPTOR_ENTRY == 0) return describeDescriptors(bytes, size);
-  if (type == SectionType.Array && size >= 16 && <u64>size == 16 + 16 * <u64>load<u32>(bytes + 4)) return describeArray(bytes);
+  if (type == SectionType.Array && size >= 16 && <u64>size == 16 + 16 * <u64>load<u32>(bytes + 4)) return describeArray(bytes, (size - 16) / 16);
   if (type == SectionType.Name) return field(bytes, size, Field.Name, Value.Text);
   if (type == SectionType.FurtherHandle && size > 8) {
     field(bytes, 4, Field.FurtherRole, Value.Unsigned);
@@ -92,13 +93,13 @@ function describeDescriptors(p: u32, size: u32): void {
   }
 }
 
-function describeArray(p: u32): void {
+// `ndim` is not read here: what is written out may lie over what is described.
+function describeArray(p: u32, ndim: u32): void {
   field(p, 1, Field.ArrayDtypeCode, Value.Unsigned);
   field(p + 1, 1, Field.ArrayDtypeBits, Value.Unsigned);
   field(p + 2, 2, Field.ArrayDtypeLanes, Value.Unsigned);
   field(p + 4, 4, Field.ArrayNdim, Value.Unsigned);
   field(p + 8, 8, Field.ArrayReserved, Value.Bytes);
-  const ndim = load<u32>(p + 4);
   for (let i: u32 = 0; i < ndim; i++) {
     setIndex(i);
     field(p + 16 + 16 * i, 8, Field.ArrayShape, Value.Signed);

@@ -14,6 +14,7 @@ export function fieldNameOf(id: i32): string {
     case Field.Backend: return "backend";
     case Field.Layout: return "layout";
     case Field.SectionCount: return "section_count";
+    case Field.HeaderCheck: return "header_check";
     case Field.Reserved: return "reserved";
     case Field.DeviceUuid: return "device_uuid";
     case Field.AllocationSize: return "allocation_size";
@@ -72,6 +73,7 @@ export function fieldNameOf(id: i32): string {
     case Field.ZeMirror: return "ze_mirror";
     case Field.ZeReserved: return "ze_reserved";
     case Field.ZeCompressed: return "ze_compressed";
+    case Field.ZePidOrMemoryType: return "ze_pid_or_memory_type";
     case Field.CudaOpaque: return "cuda_opaque";
     case Field.CudaObservedPid: return "cuda_observed_pid";
     case Field.CudaObservedSize: return "cuda_observed_size";

@@ -35,6 +35,10 @@ export function describe(p: u32): void {
   field(p + 4, 4, Field.Padding, Value.Bytes);
   field(p + 8, 8, Field.ZePoolOffset, Value.Unsigned);
   field(p + 16, 4, Field.ZePid, Value.Signed);
+  describeTail(p);
+}
+
+export function describeTail(p: u32): void {
   field(p + 20, 1, Field.ZeHandleType, Value.Unsigned);
   field(p + 21, 1, Field.ZeMemoryType, Value.Unsigned);
   field(p + 22, 8, Field.ZeMirror, Value.Unsigned);

@@ -55,7 +55,7 @@ export function tokenOf(id: u32): f64 {
 
 /** A new claim, or minus the verdict. */
 export function add(kind: u32, id: u32, nbytes: f64, token: f64, now: f64): f64 {
-  if (kind == 0 || kind >= KINDS || !(nbytes >= 0) || nbytes > <f64>MAX_SIZE) return -<f64>Verdict.BadRecord;
+  if (kind == 0 || kind >= KINDS || !(nbytes >= 0) || nbytes > <f64>MAX_SIZE || floor(nbytes) != nbytes) return -<f64>Verdict.BadRecord;
   if (load<u64>(id) == 0 || load<u64>(id + 8) == 0) return -<f64>Verdict.BadRecord;
   if (live >= limit) return -<f64>Verdict.LedgerFull;
   const slot = take();

@@ -40,8 +40,11 @@ export function validate(u8: Uint8Array, policy: PlainPolicy | undefined): numbe
 }
 
 function checkHeader(u8: Uint8Array): number {
+  let check = 0x55
+  for (let i = 8; i < 24; i++) check ^= u8[i]!
+  if (check !== 0) return 25 // the check byte is one of them
   if ((u8[10]! | u8[11]!) !== 0) return 10
-  if ((u8[22]! | u8[23]!) !== 0) return 11
+  if (u8[23] !== 0) return 11
   const kind = u8[16]!
   if (kind < 1 || kind > 4) return 12
   const backend = u8[17]!
@@ -59,6 +62,7 @@ function checkHeader(u8: Uint8Array): number {
   const pid = u32(u8, 80)
   if (pid === 0 || pid > 0x7fffffff) return 21
   if (u32(u8, 84) !== 0) return 22
+  if (u32(u8, 124) > MAX_SIZE_HIGH || u32(u8, 132) > MAX_SIZE_HIGH) return 23
   if (!zero8(u8, 128) && less(u8, 128, 120)) return 23
   return 0
 }

@@ -1,11 +1,17 @@
 /** Hexadecimal and UUID text of bytes, without Node's Buffer. */
 
+const DECODER = new TextDecoder('utf-8', { ignoreBOM: true }) // a leading U+FEFF is text like any other
 const DIGITS = Array.from({ length: 256 }, (_, b) => b.toString(16).padStart(2, '0'))
 
 export function toHex(bytes: Uint8Array): string {
   let text = ''
   for (const b of bytes) text += DIGITS[b]
   return text
+}
+
+/** The text of UTF-8 bytes, all of it. */
+export function fromUtf8(bytes: Uint8Array): string {
+  return DECODER.decode(bytes)
 }
 
 /** undefined unless the text is an even number of hexadecimal digits. */

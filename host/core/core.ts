@@ -1,6 +1,6 @@
 import { HandleError } from '../errors.ts'
 import { MESSAGES, VERDICTS, type VerdictName } from './names.generated.ts'
-import { POLICY_SIZE, writePolicy, type Policy } from './policy.ts'
+import { POLICY_SIZE, PreparedPolicy, writePolicy, type Policy } from './policy.ts'
 import { instantiate, type CoreExports } from './wasm.ts'
 
 /** Envelopes are at most this long, in bytes. */
@@ -63,7 +63,7 @@ export class Core {
   }
 
   /** `validate` with the verdict's number: 0 is ok. The bytes then lie at `inputAt`. */
-  validateCode(bytes: Uint8Array, policy?: Policy): number {
+  validateCode(bytes: Uint8Array, policy?: Policy | PreparedPolicy): number {
     const u8 = this.u8
     let length = bytes.length
     if (length > MAX_ENVELOPE) {
@@ -73,7 +73,8 @@ export class Core {
     }
     u8.set(bytes, this.inputAt)
     if (policy === undefined) return this.exports.validate(this.inputAt, length, 0)
-    writePolicy(policy, u8, this.policyAt)
+    if (policy instanceof PreparedPolicy) u8.set(policy.block, this.policyAt)
+    else writePolicy(policy, u8, this.policyAt)
     return this.exports.validate(this.inputAt, length, this.policyAt)
   }
 

@@ -1,6 +1,6 @@
 import type { Core } from './core.ts'
 import { envelopeFields, type Field } from './fields.ts'
-import { toHex } from './bytes.ts'
+import { toHex, fromUtf8 } from './bytes.ts'
 import type { BackendName, DescriptorKindName, KindName, LayoutName } from './names.generated.ts'
 import type { Policy } from './policy.ts'
 
@@ -101,7 +101,7 @@ function readSection(envelope: Envelope, bytes: Uint8Array, type: Field, fields:
       }
       break
     case 'name':
-      envelope.name = new TextDecoder().decode(bytes.subarray(at, at + length))
+      envelope.name = fromUtf8(bytes.subarray(at, at + length))
       break
     default:
       envelope.unknown.push({ type: Number(type.value), bytes: bytes.slice(at, at + length) })

@@ -1,4 +1,4 @@
-import { toHex, toUuid } from './bytes.ts'
+import { toHex, fromUtf8, toUuid } from './bytes.ts'
 import type { Core } from './core.ts'
 import { BACKENDS, DESCRIPTOR_KINDS, FIELDS, KINDS, LAYOUTS, SECTIONS } from './names.generated.ts'
 
@@ -67,7 +67,7 @@ function setValue(field: Field, kind: number, integer: bigint, bytes: Uint8Array
       field.value = toUuid(bytes)
       break
     case VALUE.text:
-      field.value = new TextDecoder().decode(bytes)
+      field.value = fromUtf8(bytes)
       break
     case VALUE.pointer:
       field.value = '0x' + integer.toString(16)

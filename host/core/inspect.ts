@@ -1,4 +1,5 @@
 import { typeError } from '../errors.ts'
+import { checkOptions } from '../options.ts'
 import { MAX_ENVELOPE, type Core } from './core.ts'
 import { envelopeFields, vendorFields, type Field } from './fields.ts'
 import { LAYOUTS, MESSAGES, VERDICTS, type LayoutName, type VerdictName } from './names.generated.ts'
@@ -47,6 +48,7 @@ export const VENDOR_UNCHECKED = [
  * @param bytes - any bytes
  */
 export function inspectWith(core: Core, bytes: Uint8Array, options: InspectOptions = {}): Inspection {
+  checkOptions(options, ['layout', 'policy'], 'inspect')
   if (options.layout !== undefined) return inspectVendor(core, bytes, options.layout)
   const code = core.validateCode(bytes, options.policy)
   const refusal = code === 0 ? undefined : core.refusal(code)

@@ -21,6 +21,7 @@ export const POLICY_SIZE = 64
 
 /** Writes the policy block at `at`; unknown names and wrong types are refused. */
 export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
+  if (typeof policy !== 'object' || policy === null) throw typeError('invalid-policy', 'the policy must be an object')
   u8.fill(0, at, at + POLICY_SIZE)
   let flags = 0
   for (const key in policy) {
@@ -64,6 +65,28 @@ export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
     }
   }
   u8[at] = flags
+}
+
+/** A policy encoded once, of which the time and the size change from call to call. */
+export class PreparedPolicy {
+  readonly block = new Uint8Array(POLICY_SIZE)
+  readonly #words = new Uint32Array(this.block.buffer)
+
+  constructor(policy: Policy) {
+    writePolicy(policy, this.block, 0)
+  }
+
+  /** @param now - milliseconds since 1970; `nbytes` undefined: not checked */
+  set(now: number, nbytes: number | undefined): this {
+    const words = this.#words
+    words[2] = now >>> 0
+    words[3] = Math.floor(now / 2 ** 32)
+    const wanted = nbytes ?? 0
+    words[4] = wanted >>> 0
+    words[5] = Math.floor(wanted / 2 ** 32)
+    words[0] = (words[0]! & ~16) | 1 | (nbytes === undefined ? 0 : 16)
+    return this
+  }
 }
 
 function codeOf(codes: Readonly<Record<string, number>>, name: unknown, what: string): number {

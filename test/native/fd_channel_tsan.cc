@@ -1,6 +1,6 @@
 // Two environments in one process, each a thread with a loop of its own, exchange frames over the same channels with
 // deadlines, cancellations and closes in between. Every frame that was sent is received once, in order, and no
-// descriptor is left. Built with ThreadSanitizer by scripts/test-tsan.mjs.
+// descriptor is left. Built with ThreadSanitizer by scripts/tsan.mjs.
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>

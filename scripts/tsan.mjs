@@ -1,4 +1,4 @@
-// Builds the channel's stress test with ThreadSanitizer and runs it: `node scripts/test-tsan.mjs`.
+// Builds the channel's stress test with ThreadSanitizer and runs it: `npm run test:tsan`.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,0 +1,21 @@
+/** The contract: what every backend does the same. Plain data, for any test runner. */
+import { argumentCases } from './arguments.ts'
+import { badInput } from './bad_input.ts'
+import { copies } from './copies.ts'
+import { descriptors } from './descriptors.ts'
+import { dpctl } from './dpctl.ts'
+import { elsewhere } from './elsewhere.ts'
+import { handles } from './handles.ts'
+import { ranges } from './ranges.ts'
+import { readOnly } from './read_only.ts'
+import type { ContractCase } from './types.ts'
+import { views } from './views.ts'
+
+export type { BackendUnderTest, ContractCase, Elsewhere } from './types.ts'
+
+export const contract: ContractCase[] = [
+  ...dpctl, ...handles, ...ranges, ...copies, ...views, ...readOnly, ...argumentCases, ...badInput, ...elsewhere,
+]
+
+/** Beside it, for backends whose memory is a memory file (the host's). */
+export const memoryFileContract: ContractCase[] = descriptors

@@ -1,0 +1,302 @@
+/** For backends whose handles come with a memory file: the descriptor is the right one, or nothing is mapped. */
+import assert from 'node:assert/strict'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Descriptor, FdChannel, IPCMemoryHandle, MemoryUSMDevice, ledger } from '../../host/index.ts'
+import { asForeign, forged, handleAt } from '../support/forge.ts'
+import { SEAL, SEALED, memfdServer, type Memfd } from '../support/memfds.ts'
+import { refused } from '../support/refused.ts'
+import { unchanged } from '../support/unchanged.ts'
+import { NBYTES, bytesOf, exported, pattern } from './support.ts'
+import type { BackendUnderTest, ContractCase } from './types.ts'
+
+const open = (backend: BackendUnderTest, bytes: Uint8Array, descriptor?: Descriptor | number) => () =>
+  IPCMemoryHandle.open(bytes, backend.selector, undefined, descriptor === undefined ? {} : { descriptor })
+
+/** The export as if its memory were this file: identity in the handle and in the wanted entry. */
+function naming(bytes: Uint8Array, file: Memfd): Uint8Array {
+  return forged(asForeign(bytes), (view) => {
+    const at = handleAt(bytes)
+    for (const identity of [at, at + 32 + 8 + 8]) {
+      view.setBigUint64(identity, file.stDev, true)
+      view.setBigUint64(identity + 8, file.stIno, true)
+    }
+  })
+}
+
+const FILES: { what: string; size: number; seals: number; code: string; says: RegExp }[] = [
+  { what: 'no seals', size: NBYTES, seals: 0, code: 'DESCRIPTOR_UNSEALED', says: /F_SEAL_SEAL\|F_SEAL_SHRINK\|F_SEAL_GROW missing/ },
+  { what: 'a seal too few', size: NBYTES, seals: SEAL.shrink | SEAL.grow, code: 'DESCRIPTOR_UNSEALED', says: /F_SEAL_SEAL missing/ },
+  { what: 'no seal against shrinking', size: NBYTES, seals: SEAL.seal | SEAL.grow, code: 'DESCRIPTOR_UNSEALED', says: /F_SEAL_SHRINK missing/ },
+  { what: 'a seal too much', size: NBYTES, seals: SEALED | SEAL.futureWrite, code: 'DESCRIPTOR_UNSEALED', says: /F_SEAL_FUTURE_WRITE too much/ },
+  { what: 'the write seal', size: NBYTES, seals: SEALED | SEAL.write, code: 'DESCRIPTOR_UNSEALED', says: /F_SEAL_WRITE too much/ },
+  { what: 'a byte too few', size: NBYTES - 1, seals: SEALED, code: 'DESCRIPTOR_TOO_SMALL', says: /the memfd has 4095 bytes, the handle says 4096/ },
+  { what: 'no bytes', size: 0, seals: SEALED, code: 'DESCRIPTOR_TOO_SMALL', says: /has 0 bytes/ },
+]
+
+export const descriptors: ContractCase[] = [
+  ...FILES.map(({ what, size, seals, code, says }): ContractCase => ({
+    name: `refused before mapping: a memory file with ${what}`,
+    async run(backend) {
+      const server = memfdServer()
+      try {
+        using shared = exported(backend)
+        const file = await server.make(size, seals)
+        unchanged(() => refused(open(backend, naming(shared.bytes, file), file.fd), 'HandleError', code, says))
+        using owned = Descriptor.duplicate(file.fd)
+        unchanged(() => refused(open(backend, naming(shared.bytes, file), owned), 'HandleError', code, says))
+      } finally {
+        await server.close()
+      }
+    },
+  })),
+  {
+    name: 'a memory file of another program\'s is opened when everything about it is right',
+    async run(backend) {
+      const server = memfdServer()
+      try {
+        using shared = exported(backend)
+        for (const size of [NBYTES, NBYTES + 1, 10 * NBYTES]) {
+          const file = await server.make(size, SEALED, 0x77)
+          using mapped = IPCMemoryHandle.open(naming(shared.bytes, file), backend.selector, undefined, { descriptor: file.fd })
+          assert.equal(mapped.path, 'mapped')
+          assert.deepEqual(bytesOf(mapped), new Uint8Array(NBYTES).fill(0x77))
+        }
+      } finally {
+        await server.close()
+      }
+    },
+  },
+  {
+    name: 'refused before mapping: another memory file than the handle names',
+    async run(backend) {
+      const server = memfdServer()
+      try {
+        using shared = exported(backend)
+        using second = exported(backend)
+        const file = await server.make(NBYTES, SEALED)
+        const bytes = asForeign(shared.bytes)
+        for (const descriptor of [file.fd, second.handle.descriptors[0]!]) {
+          unchanged(() => refused(open(backend, bytes, descriptor), 'HandleError', 'DESCRIPTOR_FOREIGN', /another memfd .* than the handle names/))
+        }
+      } finally {
+        await server.close()
+      }
+    },
+  },
+  {
+    name: 'refused before mapping: a descriptor of another kind',
+    async run(backend) {
+      const folder = mkdtempSync(join(tmpdir(), 'usm-ipc-'))
+      const file = join(folder, 'regular')
+      writeFileSync(file, new Uint8Array(NBYTES))
+      const [here, there] = FdChannel.pair()
+      const opened = ['/dev/null', '/proc/self/status', file, folder, '/dev/zero'].map((path) => openSync(path, 'r'))
+      try {
+        using shared = exported(backend)
+        const bytes = asForeign(shared.bytes)
+        for (const fd of [...opened, here.fd]) {
+          unchanged(() => refused(open(backend, bytes, fd), 'HandleError', 'DESCRIPTOR_WRONG_KIND', /the handle wants the exporter's memfd/))
+        }
+      } finally {
+        for (const fd of opened) closeSync(fd)
+        here.close()
+        there.close()
+        rmSync(folder, { recursive: true })
+      }
+    },
+  },
+  {
+    name: 'refused before mapping: no descriptor, a closed one, a number that is none',
+    smoke: true,
+    run(backend) {
+      using shared = exported(backend)
+      const bytes = asForeign(shared.bytes)
+      unchanged(() => refused(open(backend, bytes), 'HandleError', 'DESCRIPTOR_MISSING', /receive it over an FdChannel, pass it as `descriptor`, or allow `allowPidfd`/))
+      const closed = Descriptor.duplicate(shared.handle.descriptors[0]!.number)
+      closed.close()
+      unchanged(() => refused(open(backend, bytes, closed), 'StateError', 'CLOSED', /the descriptor is closed/))
+      const error = unchanged(() => refused(open(backend, bytes, 999_999), 'DriverError', 'SYSTEM_CALL_FAILED', /EBADF/))
+      assert.equal((error as unknown as { result: string }).result, 'EBADF')
+    },
+  },
+  {
+    name: 'the descriptor stays the caller\'s, and a mapping needs it no longer than the open takes',
+    smoke: true,
+    run(backend) {
+      using shared = exported(backend)
+      const descriptor = Descriptor.duplicate(shared.handle.descriptors[0]!.number)
+      using mapped = IPCMemoryHandle.open(asForeign(shared.bytes), backend.selector, undefined, { descriptor })
+      assert.equal(descriptor.isClosed, false)
+      descriptor.close()
+      shared[Symbol.dispose]()
+      assert.deepEqual(bytesOf(mapped), pattern(NBYTES))
+      assert.equal(ledger({ process: true }).resources.length, 1)
+    },
+  },
+  {
+    name: 'a second open of a live mapping is cached: no driver call, no descriptor',
+    smoke: true,
+    run(backend) {
+      using shared = exported(backend)
+      const bytes = asForeign(shared.bytes)
+      using first = IPCMemoryHandle.open(bytes, backend.selector, undefined, { descriptor: shared.handle.descriptors[0]! })
+      assert.equal(first.path, 'mapped')
+      const second = IPCMemoryHandle.open(bytes, backend.selector, 10)
+      assert.deepEqual([second.path, second.pointer, second.nbytes], ['cached', first.pointer, 10])
+      first.close()
+      assert.deepEqual(bytesOf(second), pattern(10))
+      second.close()
+      unchanged(() => refused(open(backend, bytes), 'HandleError', 'DESCRIPTOR_MISSING', /must come beside it/))
+    },
+  },
+  {
+    name: 'the descriptor that the handle names is found among those that a channel received, and is taken from it',
+    async run(backend) {
+      const [here, there] = FdChannel.pair()
+      try {
+        using one = exported(backend)
+        using two = exported(backend, 2 * NBYTES)
+        await here.send(one.bytes, { descriptors: [...two.handle.descriptors, ...one.handle.descriptors] })
+        await there.receive()
+        assert.equal(there.received.size, 2)
+        const [foreignOne, foreignTwo] = [asForeign(one.bytes), asForeign(two.bytes)]
+        using mappedOne = IPCMemoryHandle.open(foreignOne, backend.selector, undefined, { channel: there })
+        assert.equal(there.received.size, 1)
+        using mappedTwo = IPCMemoryHandle.open(foreignTwo, backend.selector, undefined, { channel: there })
+        assert.equal(there.received.size, 0)
+        assert.deepEqual([mappedOne.path, mappedTwo.path], ['mapped', 'mapped'])
+        assert.deepEqual(bytesOf(mappedTwo), pattern(2 * NBYTES))
+        refused(() => IPCMemoryHandle.open(asForeign(one.bytes), backend.selector, undefined, { channel: there }), 'HandleError', 'DESCRIPTOR_MISSING', /FdChannel/)
+      } finally {
+        here.close()
+        there.close()
+      }
+    },
+  },
+  {
+    name: 'descriptors of opens that were cached do not pile up on the channel',
+    async run(backend) {
+      const [here, there] = FdChannel.pair()
+      try {
+        using shared = exported(backend)
+        const bytes = asForeign(shared.bytes)
+        const opened = []
+        for (let i = 0; i < 300; i++) {
+          await here.send(bytes, { descriptors: shared.handle.descriptors })
+          const frame = await there.receive()
+          opened.push(IPCMemoryHandle.open(frame.bytes, backend.selector, undefined, { channel: there }))
+          assert.equal(there.received.size, 0, `open ${i} (${opened.at(-1)!.path}) left its descriptor on the channel`)
+        }
+        for (const mapped of opened) mapped.close()
+      } finally {
+        here.close()
+        there.close()
+      }
+    },
+  },
+  {
+    name: 'a refused open leaves the channel\'s descriptors to the channel, or closes them: never both',
+    async run(backend) {
+      const [here, there] = FdChannel.pair()
+      try {
+        using shared = exported(backend)
+        await here.send(shared.bytes, { descriptors: shared.handle.descriptors })
+        await there.receive()
+        const bad = asForeign(shared.bytes)
+        bad[bad.length - 1]! ^= 1
+        refused(() => IPCMemoryHandle.open(bad, backend.selector, undefined, { channel: there }), 'HandleError', 'BAD_CHECKSUM', /damaged/)
+        assert.equal(there.received.size, 1, 'the bytes were refused before any descriptor was looked at')
+        IPCMemoryHandle.open(asForeign(shared.bytes), backend.selector, undefined, { channel: there }).close()
+        assert.equal(there.received.size, 0)
+      } finally {
+        here.close()
+        there.close()
+      }
+    },
+  },
+  {
+    name: 'a read-only handle and a writable memory file do not go together, nor the other way round',
+    async run(backend) {
+      using readOnly = exported(backend, NBYTES, { sharing: 'readOnly' })
+      using writable = exported(backend)
+      const flags = (bytes: Uint8Array, value: number): Uint8Array =>
+        forged(asForeign(bytes), (view) => view.setUint32(handleAt(bytes) + 28, value, true))
+      const [sealed, unsealed] = [readOnly.handle.descriptors[0]!, writable.handle.descriptors[0]!]
+      unchanged(() => refused(open(backend, flags(readOnly.bytes, 0), sealed), 'HandleError', 'DESCRIPTOR_UNSEALED', /F_SEAL_FUTURE_WRITE too much/))
+      unchanged(() => refused(open(backend, flags(writable.bytes, 1), unsealed), 'HandleError', 'DESCRIPTOR_UNSEALED', /F_SEAL_FUTURE_WRITE missing/))
+    },
+  },
+  {
+    name: 'a raw handle opens with its layout, size and descriptor, and says what nobody checked',
+    smoke: true,
+    run(backend) {
+      using shared = exported(backend)
+      const raw = shared.bytes.slice(handleAt(shared.bytes), handleAt(shared.bytes) + 32)
+      const descriptor = shared.handle.descriptors[0]!
+      using mapped = IPCMemoryHandle.openVendor(raw, backend.selector, 100, { layout: 'host', offset: 1000, descriptor })
+      assert.deepEqual(bytesOf(mapped), pattern(100, 1000))
+      assert.equal(mapped.path, 'mapped')
+      assert(mapped.unchecked.length > 0 && mapped.unchecked.every((reason) => reason.includes(':')))
+      assert(mapped.unchecked.some((reason) => reason.startsWith('integrity')))
+      using again = IPCMemoryHandle.openVendor(raw, backend.selector, NBYTES, { layout: 'host', descriptor })
+      assert.notEqual(again.pointer, mapped.pointer)
+      again.fill(9)
+      assert.deepEqual(bytesOf(mapped), new Uint8Array(100).fill(9))
+      assert.equal(ledger().mappings, 2)
+      refused(() => new IPCMemoryHandle(again), 'StateError', 'IPC_MEMORY', /not exported again/)
+      unchanged(() => {
+        using byNumber = IPCMemoryHandle.openVendor(raw, backend.selector, 1, { layout: 'host', descriptor: descriptor.number })
+        assert.equal(byNumber.path, 'mapped')
+      })
+    },
+  },
+  {
+    name: 'raw handles with structural faults are refused before mapping',
+    smoke: true,
+    run(backend) {
+      using shared = exported(backend)
+      const raw = shared.bytes.slice(handleAt(shared.bytes), handleAt(shared.bytes) + 32)
+      const descriptor = shared.handle.descriptors[0]!
+      const vendor = (bytes: Uint8Array, nbytes = NBYTES, options: object = {}) => () =>
+        IPCMemoryHandle.openVendor(bytes, backend.selector, nbytes, { layout: 'host', descriptor, ...options })
+      const changed = (at: number, value: bigint): Uint8Array => {
+        const bytes = raw.slice()
+        new DataView(bytes.buffer).setBigUint64(at, value, true)
+        return bytes
+      }
+      unchanged(() => refused(vendor(raw.subarray(0, 31)), 'HandleError', 'BAD_HANDLE_LENGTH', /length is not its layout's/))
+      unchanged(() => refused(vendor(new Uint8Array(0)), 'HandleError', 'BAD_HANDLE_LENGTH', /length is not its layout's/))
+      unchanged(() => refused(vendor(Uint8Array.of(...raw, 0)), 'HandleError', 'BAD_HANDLE_LENGTH', /length/))
+      unchanged(() => refused(vendor(changed(16, 0n)), 'HandleError', 'HANDLE_ZERO_SIZE', /empty/))
+      unchanged(() => refused(vendor(changed(16, 1n << 60n)), 'HandleError', 'SIZE_TOO_LARGE', /above 2\^53-1/))
+      unchanged(() => refused(vendor(changed(8, 0n)), 'HandleError', 'HANDLE_NO_IDENTITY', /identity is zero/))
+      unchanged(() => refused(vendor(changed(8, 12345n)), 'HandleError', 'DESCRIPTOR_FOREIGN', /another memfd/))
+      unchanged(() => refused(vendor(changed(16, BigInt(2 * NBYTES))), 'HandleError', 'DESCRIPTOR_TOO_SMALL', /has 4096 bytes/))
+      unchanged(() => refused(vendor(changed(24, 0x8_0000_0003n)), 'HandleError', 'HANDLE_PADDING', /are not zero/))
+      unchanged(() => refused(vendor(changed(24, 0xffff_fffdn)), 'HandleError', 'HANDLE_NEGATIVE_FD', /negative/))
+      unchanged(() => refused(vendor(raw, NBYTES + 1), 'RangeError', 'OUT_OF_RANGE', /do not fit into 4096/))
+      unchanged(() => refused(vendor(raw, NBYTES, { offset: 1 }), 'RangeError', 'OUT_OF_RANGE', /do not fit into 4096/))
+      unchanged(() => refused(vendor(raw, 1, { offset: -1 }), 'RangeError', 'INVALID_OFFSET', /integer from 0/))
+      unchanged(() => refused(vendor(raw, 0), 'RangeError', 'INVALID_NBYTES', /integer > 0/))
+      unchanged(() => refused(vendor(raw, undefined as never, { offset: '0' }), 'TypeError', 'INVALID_OFFSET', /number of bytes/))
+      unchanged(() => refused(vendor(raw, NBYTES, { layout: 'memfd' }), 'TypeError', 'UNKNOWN_LAYOUT', /layout must be one of host/))
+      unchanged(() => refused(vendor(new Uint8Array(64), 1, { layout: 'cuda' }), 'HandleError', 'WRONG_BACKEND', /cuda handle is not opened by a host device/))
+      unchanged(() => refused(vendor(raw, NBYTES, { descriptor: undefined }), 'HandleError', 'DESCRIPTOR_MISSING', /must come beside it/))
+      unchanged(() => refused(vendor(raw, NBYTES, { descriptor: undefined, allowPidfd: true }), 'TypeError', 'INVALID_OPTIONS', /allowPidfd cannot fetch/))
+      unchanged(() => refused(() => IPCMemoryHandle.openVendor(raw, backend.selector, NBYTES, undefined as never), 'TypeError', 'UNKNOWN_LAYOUT', /layout must be one of/))
+      unchanged(() => refused(() => IPCMemoryHandle.openVendor('raw' as never, backend.selector, NBYTES, { layout: 'host' }), 'TypeError', 'INVALID_BYTES', /typed array/))
+    },
+  },
+  {
+    name: 'adopting a descriptor that something here owns is refused, and nothing of it is closed',
+    run(backend) {
+      using memory = new MemoryUSMDevice(NBYTES, { device: backend.selector })
+      using handle = new IPCMemoryHandle(memory)
+      const { number } = handle.descriptors[0]!
+      unchanged(() => refused(() => Descriptor.adopt(number), 'StateError', 'DESCRIPTOR_OWNED', /adopt a duplicate of it/))
+      memory.fill(1)
+    },
+  },
+]

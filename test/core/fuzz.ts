@@ -1,0 +1,32 @@
+// Fuzzes the core: `npm run test:fuzz -- --count 10000000 --seed 1`. Ends with 1 where it breaks a promise or a verdict is
+// reached less than --least times (100 by default).
+import { parseArgs } from 'node:util'
+import { VERDICTS } from '../../host/core/index.ts'
+import { Fuzzer, REACHABLE } from './support/fuzzer.ts'
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '10000000' }, seed: { type: 'string', default: '1' }, least: { type: 'string', default: '100' },
+  },
+})
+const [count, seed, least] = [values.count, values.seed, values.least].map((text) => {
+  if (!/^\d+$/.test(text)) throw new RangeError(`'${text}' is not a number`)
+  return Number(text)
+}) as [number, number, number]
+
+const fuzzer = new Fuzzer(seed)
+const STEP = 100_000
+const start = Date.now()
+for (let done = 0; done < count; ) {
+  const now = Math.min(STEP, count - done)
+  fuzzer.run(now)
+  done += now
+  process.stderr.write(`\r${done} of ${count} inputs, ${((Date.now() - start) / 1000).toFixed(0)} s`)
+}
+process.stderr.write('\n')
+REACHABLE.forEach((name, code) => console.log(`${String(fuzzer.reached[code]).padStart(9)}  ${name}`))
+const missed = VERDICTS.filter((name, code) => code < REACHABLE.length && fuzzer.reached[code]! < least)
+if (missed.length > 0) {
+  console.error(`reached less than ${least} times: ${missed.join(', ')}`)
+  process.exitCode = 1
+}
