@@ -6,6 +6,7 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { fromNative } from './errors.ts'
+import { variable } from './variables.ts'
 
 export interface NativeDevice {
   name: string
@@ -165,7 +166,7 @@ export function addon(): NativeAddon {
 }
 
 function load(): NativeAddon {
-  const path = process.env['USM_IPC_ADDON'] ?? fileURLToPath(new URL('../build/Release/usm_ipc.node', import.meta.url))
+  const path = variable('USM_IPC_ADDON') ?? fileURLToPath(new URL('../build/Release/usm_ipc.node', import.meta.url))
   let native: NativeAddon
   try {
     native = createRequire(import.meta.url)(path) as NativeAddon

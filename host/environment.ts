@@ -5,6 +5,7 @@
 import { addon, type NativeAddon, type ProcessIdentity } from './addon.ts'
 import { Core } from './core/core.ts'
 import { Ledger } from './core/ledger.ts'
+import { variable } from './variables.ts'
 
 export interface Environment {
   readonly core: Core
@@ -60,7 +61,7 @@ function start(): Environment {
   const native = addon()
   const core = new Core()
   // Tests make the ledger small to see what happens when it is full.
-  const limit = Number(process.env['USM_IPC_LEDGER_LIMIT'] ?? 0)
+  const limit = Number(variable('USM_IPC_LEDGER_LIMIT') ?? 0)
   const ledger = new Ledger(core, crypto.getRandomValues(new Uint8Array(16)), Number.isSafeInteger(limit) && limit > 0 ? limit : 0)
   return { core, native, books: new Books(ledger, native), process: native.processIdentity() }
 }

@@ -27,10 +27,13 @@ const ENTRIES_CAPACITY = 8 + 16 * 24
 
 /** The envelope around what the driver gives for the memory. The vendor handle goes from the addon straight into the core. */
 export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uint8Array {
+  // Reading options can run the caller's code: all of it before the envelope is begun.
+  const { offset: from = 0, nbytes: wanted, name, array, ttl } = options
+  const sections = { array: array === undefined ? undefined : arrayBytes(array), name: name === undefined ? undefined : nameBytes(name) }
   const { core, native, process } = environment()
   const held = memory[memoryClaim]('export')
-  const offset = checkRange(options.offset ?? 0, 0, held.nbytes, 'export')
-  const nbytes = checkNbytes(options.nbytes ?? held.nbytes - offset)
+  const offset = checkRange(from, 0, held.nbytes, 'export')
+  const nbytes = checkNbytes(wanted === undefined ? held.nbytes - offset : wanted)
   checkRange(offset, nbytes, held.nbytes, 'export')
   const created = Date.now()
   const info = native.info(held.claim)
@@ -49,7 +52,7 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
     pidNamespace: process.pidNamespace,
     bootId: process.bootId,
     created,
-    expires: expiry(created, options.ttl),
+    expires: expiry(created, ttl),
     nonce: crypto.getRandomValues(new Uint8Array(16)),
   })
   const entriesAt = core.scratchAt
@@ -59,12 +62,17 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
   } catch (error) {
     throw fromNative(error)
   }
-  sealer.sectionInPlace(SECTIONS.handle, 1, length)
-  const count = core.u8[entriesAt]!
-  if (count > 0) sealer.section(SECTIONS.descriptors, 1, core.u8.slice(entriesAt + 8, entriesAt + 8 + 24 * count))
-  if (options.array !== undefined) sealer.section(SECTIONS.array, 0, arrayBytes(options.array))
-  if (options.name !== undefined) sealer.section(SECTIONS.name, 0, nameBytes(options.name))
-  return sealer.end()
+  try {
+    sealer.sectionInPlace(SECTIONS.handle, 1, length)
+    const count = core.u8[entriesAt]!
+    if (count > 0) sealer.section(SECTIONS.descriptors, 1, core.u8.slice(entriesAt + 8, entriesAt + 8 + 24 * count))
+    if (sections.array !== undefined) sealer.section(SECTIONS.array, 0, sections.array)
+    if (sections.name !== undefined) sealer.section(SECTIONS.name, 0, sections.name)
+    return sealer.end()
+  } catch (error) {
+    native.put(held.claim)
+    throw error
+  }
 }
 
 function expiry(created: number, ttl: unknown): number {

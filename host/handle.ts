@@ -42,18 +42,15 @@ export class IPCMemoryHandle {
     const { claim } = exportable(memory)
     this.device = memory.device
     const { core, native, books } = environment()
+    this.#bytes = sealExport(memory, options)
     try {
-      this.#bytes = sealExport(memory, options)
       this.#claim = native.claim(claim, 2, this)
-    } catch (error) {
-      throw fromNative(error)
-    }
-    core.u8.set(this.#bytes.subarray(HEADER.allocation_random, HEADER.allocation_random + 16), core.scratchAt)
-    try {
+      core.u8.set(this.#bytes.subarray(HEADER.allocation_random, HEADER.allocation_random + 16), core.scratchAt)
       this.#record = books.add('export', core.scratchAt, memory.nbytes, this.#claim)
     } catch (error) {
       this.#claim = 0
-      throw error
+      native.put(claim)
+      throw fromNative(error)
     }
   }
 

@@ -14,7 +14,7 @@ const musl = process.report.getReport().header.glibcVersionRuntime === undefined
 
 const smoke = 'test/runtimes/smoke.ts'
 const views = 'test/runtimes/views.ts'
-const LEAST = ['--allow-read', '--allow-ffi', '--allow-env=USM_IPC_ADDON,USM_IPC_LEDGER_LIMIT']
+const LEAST = ['--allow-read', '--allow-ffi']
 const deno = (file, ...permissions) => ({
   file, args: ['test', '--no-check', '--no-lock', '--no-prompt', '--v8-flags=--expose-gc', ...permissions, file],
 })

@@ -183,22 +183,42 @@ function nameBytes(name: string): Uint8Array {
 }
 
 /** The bytes of an array section. */
-export function arrayBytes({ code, bits, lanes, shape, strides }: ArrayMetadata): Uint8Array {
-  if (strides !== undefined && strides.length !== shape.length) {
-    throw rangeError('invalid-array', `strides has ${strides.length} entries, shape has ${shape.length}`)
+export function arrayBytes(array: ArrayMetadata): Uint8Array {
+  if (typeof array !== 'object' || array === null) throw typeError('invalid-array', 'array must be an object: { code, bits, lanes, shape, strides? }')
+  const { code, bits, lanes, shape, strides } = array
+  checkInteger(code, 'code', 0, 0xff)
+  checkInteger(bits, 'bits', 0, 0xff)
+  checkInteger(lanes, 'lanes', 0, 0xffff)
+  const extents = integers(shape, 'shape')
+  const steps = strides === undefined ? rowMajor(extents) : integers(strides, 'strides')
+  if (steps.length !== extents.length) {
+    throw rangeError('invalid-array', `strides has ${steps.length} entries, shape has ${extents.length}`)
   }
-  const steps = strides ?? rowMajor(shape)
-  const out = new Uint8Array(16 + 16 * shape.length)
+  const out = new Uint8Array(16 + 16 * extents.length)
   const view = new DataView(out.buffer)
-  view.setUint8(0, upTo(0xff, code, 'code'))
-  view.setUint8(1, upTo(0xff, bits, 'bits'))
-  view.setUint16(2, upTo(0xffff, lanes, 'lanes'), true)
-  view.setUint32(4, shape.length, true)
-  shape.forEach((extent, i) => {
+  view.setUint8(0, code)
+  view.setUint8(1, bits)
+  view.setUint16(2, lanes, true)
+  view.setUint32(4, extents.length, true)
+  extents.forEach((extent, i) => {
     view.setBigInt64(16 + 16 * i, BigInt(extent), true)
     view.setBigInt64(24 + 16 * i, BigInt(steps[i]!), true)
   })
   return out
+}
+
+function checkInteger(value: unknown, what: string, least: number, most: number): void {
+  if (typeof value !== 'number') throw typeError('invalid-array', `array.${what} must be a number, not ${typeof value}`)
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw rangeError('invalid-array', `array.${what} must be an integer from ${least} to ${most}, not ${value}`)
+  }
+}
+
+function integers(values: readonly number[], what: string): number[] {
+  if (!Array.isArray(values)) throw typeError('invalid-array', `array.${what} must be an array of numbers`)
+  const copy = [...(values as readonly number[])]
+  for (const value of copy) checkInteger(value, what, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+  return copy
 }
 
 function rowMajor(shape: readonly number[]): number[] {

@@ -1,11 +1,11 @@
 /** Bytes that are refused before anything is mapped, each for its own reason. */
 import assert from 'node:assert/strict'
-import { IPCMemoryHandle, decode, type OpenOptions } from '../../host/index.ts'
+import { IPCMemoryHandle, decode, getMemHandle, type OpenOptions } from '../../host/index.ts'
 import { HEADER, fromHex, fromUuid, seal, type Envelope } from '../../host/core/index.ts'
 import { asForeign, forged } from '../support/forge.ts'
 import { refused } from '../support/refused.ts'
 import { unchanged } from '../support/unchanged.ts'
-import { NBYTES, exported } from './support.ts'
+import { NBYTES, allocate, exported } from './support.ts'
 import type { BackendUnderTest, ContractCase } from './types.ts'
 
 interface Bad {
@@ -149,6 +149,31 @@ export const badInput: ContractCase[] = [
       unchanged(() => assert.throws(open(backend, larger), { name: 'HandleError' }))
       const never = forged(one.bytes, (view) => view.setBigUint64(HEADER.allocation_counter, 1n << 40n, true))
       unchanged(() => refused(open(backend, never), 'HandleError', 'NEVER_ISSUED', /never issued: the handle is forged/))
+    },
+  },
+  {
+    name: 'options are read before an envelope is begun: none of them can get into another one',
+    smoke: true,
+    run(backend) {
+      using memory = allocate(backend)
+      using other = allocate(backend, 2 * NBYTES)
+      const interfering = <T>(value: T): T => {
+        getMemHandle(other, { name: 'other' })
+        return value
+      }
+      const bytes = getMemHandle(memory, {
+        get offset() { return interfering(16) },
+        get nbytes() { return interfering(64) },
+        get ttl() { return interfering(100_000) },
+        get array() {
+          return interfering({ code: 1, bits: 8, lanes: 1, get shape() { return interfering([8]) } })
+        },
+        get name() { return interfering('this') },
+      })
+      const envelope = decode(bytes)
+      assert.deepEqual([envelope.allocationSize, envelope.offset, envelope.nbytes, envelope.name], [NBYTES, 16, 64, 'this'])
+      assert.deepEqual(envelope.handle, decode(getMemHandle(memory)).handle)
+      IPCMemoryHandle.open(bytes, backend.selector).close()
     },
   },
   {

@@ -182,6 +182,16 @@ export const handles: ContractCase[] = [
       const array = { code: 2, bits: 32, lanes: 1, shape: [NBYTES] }
       refused(() => new IPCMemoryHandle(memory, { array }), 'HandleError', 'BAD_ARRAY', /reaches beyond the shared range/)
       refused(() => new IPCMemoryHandle(memory, { array: { ...array, shape: [4], strides: [1, 1] } }), 'RangeError', 'INVALID_ARRAY', /strides has 2 entries, shape has 1/)
+      for (const wrong of [{ code: 258 }, { bits: 288 }, { lanes: 65_537 }, { code: -1 }, { bits: 1.5 }, { lanes: NaN }, { shape: [0.5] }, { strides: [2 ** 53] }]) {
+        refused(() => new IPCMemoryHandle(memory, { array: { ...array, shape: [4], ...wrong } }), 'RangeError', 'INVALID_ARRAY', /must be an integer from/)
+      }
+      for (const wrong of [{ code: '2' }, { bits: undefined }, { shape: 4 }, { shape: ['4'] }, { shape: [4n] }, { strides: null }]) {
+        refused(() => new IPCMemoryHandle(memory, { array: { ...array, shape: [4], ...wrong } as never }), 'TypeError', 'INVALID_ARRAY', /must be an? (number|array of numbers)/)
+      }
+      refused(() => new IPCMemoryHandle(memory, { array: {} as never }), 'TypeError', 'INVALID_ARRAY', /array\.code must be a number/)
+      for (const wrong of [5, null, 'f32']) {
+        refused(() => new IPCMemoryHandle(memory, { array: wrong as never }), 'TypeError', 'INVALID_ARRAY', /array must be an object: \{ code, bits/)
+      }
       refused(() => new IPCMemoryHandle(memory, { name: '' }), 'HandleError', 'BAD_NAME', /1 to 255 bytes/)
       refused(() => new IPCMemoryHandle(memory, { name: 'x'.repeat(256) }), 'HandleError', 'BAD_NAME', /1 to 255 bytes/)
       refused(() => new IPCMemoryHandle(memory, { name: 'a\nb' }), 'HandleError', 'BAD_NAME', /printable/)
