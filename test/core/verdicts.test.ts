@@ -1,6 +1,7 @@
+import { inspect } from 'node:util'
 import test from 'ava'
-import { LAYOUTS, VERDICTS, type LayoutName, type VerdictName } from '../../host/core/index.ts'
-import { HANDLE_AT, base, baseHandle } from './support/base.ts'
+import { LAYOUTS, VERDICTS, seal, type ArrayMetadata, type EnvelopeSections, type LayoutName, type VerdictName } from '../../host/core/index.ts'
+import { HANDLE_AT, NBYTES, base, baseHandle, baseHeader } from './support/base.ts'
 import { answer, ask, askHandle, type Case } from './support/cases/case.ts'
 import { WITH_ENVELOPE_ONLY, handles } from './support/cases/handles.ts'
 import { header } from './support/cases/header.ts'
@@ -48,6 +49,7 @@ test('what no rule forbids passes: limits, from inside', (t) => {
     { change: (v) => v.setBigUint64(128, v.getBigUint64(120, true), true) },
     { change: (v) => v.setBigUint64(128, 2n ** 53n - 1n, true) },
     { change: (v) => v.setBigUint64(56, 0xf_f000n, true) },
+    { change: (v) => [120, 128].forEach((at) => v.setBigUint64(at, 2n ** 53n - 1n, true)) },
     { change: (v) => v.setUint32(80, 0x7fff_ffff, true) },
     { layout: 'level-zero-opaque', change: (v) => v.setBigUint64(HANDLE_AT + 22, v.getBigUint64(HANDLE_AT, true), true) },
     { layout: 'level-zero-opaque', change: (v) => v.setBigUint64(HANDLE_AT + 8, 0xf_ffffn, true) },
@@ -55,6 +57,21 @@ test('what no rule forbids passes: limits, from inside', (t) => {
     { layout: 'level-zero-classic', change: (v) => v.setUint8(HANDLE_AT + 16, 15) },
   ]
   for (const v of valid) t.is(answer({ rule: '', verdict: 'ok', at: 0, ...v }).verdict, 'ok', String(v.change))
+})
+
+test('what no rule forbids is sealed: lengths and numbers at their limits', (t) => {
+  const array = (shape: number[], strides?: number[]): ArrayMetadata => ({ code: 6, bits: 1, lanes: 1, shape, ...(strides && { strides }) })
+  const limits: Omit<EnvelopeSections, 'handle'>[] = [
+    { array: array([]) }, { array: array(new Array(32).fill(1)) }, { array: array([8 * NBYTES]) }, { array: array([0]) },
+    { array: array([2, 1], [8 * NBYTES - 1, 2 ** 53 - 1]) }, { array: array([2 ** 53 - 1, 0], [1, 0]) }, { array: array([2 ** 53 - 1], [0]) },
+    { array: { code: 0, bits: 255, lanes: 1, shape: [Math.floor((8 * NBYTES) / 255)] } },
+    { name: 'a' }, { name: 'a'.repeat(255) }, { name: ' ~' },
+    { name: '\u00a0\u00bf\u07ff\u0800\u0fff\ud7ff\ue000\uffff\u{10000}\u{3ffff}\u{10ffff}' },
+    { unknown: [{ type: 65535, critical: false, bytes: new Uint8Array(8) }] }, { unknown: [{ type: 6, critical: false, bytes: new Uint8Array(0) }] },
+    { further: [{ role: 0xffff_ffff, bytes: new Uint8Array(1) }, { role: 1, bytes: new Uint8Array(1) }] },
+    { descriptors: new Array(16).fill({ kind: 'opaque', stDev: 0n, stIno: 0n }) }, { descriptors: [{ kind: 'dma-buf', stDev: 1n, stIno: 0n }] },
+  ]
+  for (const sections of limits) t.notThrows(() => seal(baseHeader('cuda'), { handle: baseHandle('cuda'), ...sections }), inspect(sections))
 })
 
 test('raw handles break the same rules, but for those that compare with an envelope', (t) => {

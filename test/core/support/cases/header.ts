@@ -21,7 +21,9 @@ export const header: Case[] = [
   { rule: 'H6', verdict: 'unknown-layout', at: 18, change: u16(H.layout, 257) },
   { rule: 'H7', verdict: 'layout-mismatch', at: 18, change: u16(H.layout, LAYOUTS.cuda) },
   { rule: 'H7', verdict: 'layout-mismatch', at: 18, change: u8(H.backend, BACKENDS.sycl) },
-  { rule: 'H7', verdict: 'layout-mismatch', at: 18, change: u8(H.kind, KINDS.event) },
+  ...[KINDS['physical-memory'], KINDS.event, KINDS['remote-memory']].map((kind): Case => ({
+    rule: 'H7', verdict: 'layout-mismatch', at: 18, change: u8(H.kind, kind),
+  })),
   { rule: 'H8', verdict: 'zero-nbytes', at: 56, change: u64(H.nbytes, 0n) },
   { rule: 'H9', verdict: 'range-overflow', at: 48, change: u64(H.offset, 2n ** 64n - BigInt(NBYTES)) },
   { rule: 'H10', verdict: 'size-too-large', at: 40, change: u64(H.allocation_size, MAX + 1n) },

@@ -23,6 +23,7 @@ export const outside: Case[] = [
   { rule: 'O7', verdict: 'too-long', at: 12, change: u32(HEADER.total_length, 0xffff_ffff) },
   { rule: 'O8', verdict: 'bad-total-length', at: 12, change: u32(HEADER.total_length, length - 1) },
   { rule: 'O8', verdict: 'bad-total-length', at: 12, change: u32(HEADER.total_length, 148) },
+  { rule: 'O8', verdict: 'bad-total-length', at: 12, change: u32(HEADER.total_length, 16384) },
   { rule: 'O8', verdict: 'bad-total-length', at: 12, change: u32(HEADER.total_length, 0) },
   { rule: 'O8', verdict: 'bad-total-length', at: 12, alone: true, change: both(u8(HEADER.minor, 1), u16(HEADER.header_length, length + 4)) },
   { rule: 'O9', verdict: 'truncated', at: 152, after: cut(152) },

@@ -71,12 +71,16 @@ export const bodies: Case[] = [
   { ...array('A5', 32, u64(bytes(ARRAY) + 32, 2n ** 62n)), alone: true },
   array('A5', 16, both(u64(bytes(ARRAY) + 16, 2n ** 64n - 1n), u64(bytes(ARRAY) + 24, 0n))),
   array('A5', 16, both(u64(bytes(ARRAY) + 16, 1n), u64(bytes(ARRAY) + 24, 2n ** 62n))),
+  array('A5', 16, both(u64(bytes(ARRAY) + 16, 2n ** 62n), u64(bytes(ARRAY) + 24, 0n))),
   array('A6', 16, both(u64(bytes(ARRAY) + 16, 2n ** 32n + 1n), u64(bytes(ARRAY) + 24, 2n ** 32n))),
   array('A6', 16, both(u64(bytes(ARRAY) + 16, 2n ** 40n), u64(bytes(ARRAY) + 24, 2n ** 40n))),
   array('A6', 32, both(
     u64(bytes(ARRAY) + 16, 2n), u64(bytes(ARRAY) + 24, 2n ** 62n - 1n), u64(bytes(ARRAY) + 32, 3n), u64(bytes(ARRAY) + 40, 1n))),
   array('A7', 16, both(u64(bytes(ARRAY) + 16, 1n), u64(bytes(ARRAY) + 32, 2049n))),
   array('A7', 16, u64(bytes(ARRAY) + 24, 681n)),
+  // A sum of exactly 2^62, in the second dimension.
+  array('A7', 16, both(
+    u64(bytes(ARRAY) + 16, 2n), u64(bytes(ARRAY) + 24, 2n ** 62n - 1n), u64(bytes(ARRAY) + 32, 2n), u64(bytes(ARRAY) + 40, 1n))),
   { ...name('N1', 0, (v, b) => emptied(v, b, NAME)), alone: true },
   { ...name('N1', 0, (v, b) => lengthenedName(v, b, 256)), alone: true },
   ...[0x00, 0x1f, 0x7f].map((control) => name('N2', 3, u8(bytes(NAME) + 3, control))),
