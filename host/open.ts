@@ -111,8 +111,6 @@ export class VendorOpening extends Held {
     if (code !== 0) throw core.refusal(code)
     if (layout !== device.backend) throw new HandleError('wrong-backend', `a ${layout} handle is not opened by a ${device.backend} device`)
     this.#size = size(core.u8, core.inputAt + HOST_SIZE)
-    // An envelope's sizes have been checked; a raw handle's has not been yet.
-    if (!Number.isSafeInteger(this.#size)) throw new HandleError('size-too-large', "openVendor: the handle's size is above 2^53-1", HOST_SIZE)
     this.offset = checkRange(offset, nbytes, this.#size, 'openVendor')
     this.device = device
     this.nbytes = nbytes

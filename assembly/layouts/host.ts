@@ -2,7 +2,7 @@
 import { fail } from "../fail";
 import { Field, Value, field } from "../describe/field";
 import { Verdict } from "../verdict";
-import { Header } from "../wire";
+import { Header, MAX_SIZE } from "../wire";
 
 const READ_ONLY: u32 = 1;
 
@@ -14,6 +14,7 @@ export function check(p: u32, header: u32): Verdict {
   if (load<u64>(p + 8) == 0) return fail(Verdict.HandleNoIdentity, p + 8);
   const size = load<u64>(p + 16);
   if (size == 0) return fail(Verdict.HandleZeroSize, p + 16);
+  if (size > MAX_SIZE) return fail(Verdict.SizeTooLarge, p + 16);
   if (load<i32>(p + 24) < 0) return fail(Verdict.HandleNegativeFd, p + 24);
   if ((load<u32>(p + 28) & ~READ_ONLY) != 0) return fail(Verdict.HandlePadding, p + 28);
   if (header && size != load<u64>(header + Header.allocationSize)) return fail(Verdict.HandleDisagrees, p + 16);

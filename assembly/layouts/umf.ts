@@ -3,7 +3,7 @@
 import { fail } from "../fail";
 import { Field, Value, field } from "../describe/field";
 import { Verdict } from "../verdict";
-import { Header } from "../wire";
+import { Header, MAX_SIZE } from "../wire";
 
 export const UMF_HEAD: u32 = 40;
 
@@ -13,6 +13,7 @@ export function checkHead(p: u32, header: u32): Verdict {
   if (load<u32>(p + 20) != 0) return fail(Verdict.HandlePadding, p + 20);
   const size = load<u64>(p + 24);
   if (size == 0) return fail(Verdict.HandleZeroSize, p + 24);
+  if (size > MAX_SIZE) return fail(Verdict.SizeTooLarge, p + 24);
   if (load<u64>(p + 32) >= size) return fail(Verdict.HandleOffsetOutside, p + 32);
   if (header) {
     if (load<u32>(p + 16) != load<u32>(header + Header.pid)) return fail(Verdict.HandleDisagrees, p + 16);

@@ -107,6 +107,7 @@ function checkSyclV2(u8: Uint8Array, p: number, length: number): number {
   if (pid === 0 || pid > 0x7fffffff) return 40
   if (u32(u8, p + 20) !== 0) return 38
   if (zero8(u8, p + 24)) return 42
+  if (u32(u8, p + 28) > MAX_SIZE_HIGH) return 17
   if (!less(u8, p + 32, p + 24)) return 44
   if (pid !== u32(u8, 80) || !same8(u8, p + 24, 40) || !same8(u8, p + 32, 48)) return 49
   if (u32(u8, p + 40) !== pid) return 39

@@ -19,11 +19,12 @@ const umf: Row[] = [
   ['U1', 'handle-bad-pid', 16, u32(16, minus(1))],
   ['U2', 'handle-padding', 20, u8(23, 1)],
   ['U3', 'handle-zero-size', 24, u64(24, 0n)],
-  ['U4', 'handle-offset-outside', 32, u64(32, BigInt(SIZE))],
-  ['U4', 'handle-offset-outside', 32, u64(32, 2n ** 64n - 1n)],
-  ['U5', 'handle-disagrees', 16, u32(16, PID + 1)],
-  ['U6', 'handle-disagrees', 24, u64(24, BigInt(SIZE - 1))],
-  ['U7', 'handle-disagrees', 32, u64(32, 0n)],
+  ['U4', 'size-too-large', 24, u64(24, 2n ** 53n)],
+  ['U5', 'handle-offset-outside', 32, u64(32, BigInt(SIZE))],
+  ['U5', 'handle-offset-outside', 32, u64(32, 2n ** 64n - 1n)],
+  ['U6', 'handle-disagrees', 16, u32(16, PID + 1)],
+  ['U7', 'handle-disagrees', 24, u64(24, BigInt(SIZE - 1))],
+  ['U8', 'handle-disagrees', 32, u64(32, 0n)],
 ]
 
 const classic: Row[] = [
@@ -62,10 +63,11 @@ export const handles: Case[] = [
   ...rows('host', 0, [
     ['M1', 'handle-no-identity', 8, u64(8, 0n)],
     ['M2', 'handle-zero-size', 16, u64(16, 0n)],
-    ['M3', 'handle-negative-fd', 24, u32(24, minus(1))],
-    ['M4', 'handle-padding', 28, u32(28, 2)],
-    ['M4', 'handle-padding', 28, u32(28, 0x100)],
-    ['M5', 'handle-disagrees', 16, u64(16, BigInt(SIZE - 1))],
+    ['M3', 'size-too-large', 16, u64(16, 2n ** 53n)],
+    ['M4', 'handle-negative-fd', 24, u32(24, minus(1))],
+    ['M5', 'handle-padding', 28, u32(28, 2)],
+    ['M5', 'handle-padding', 28, u32(28, 0x100)],
+    ['M6', 'handle-disagrees', 16, u64(16, BigInt(SIZE - 1))],
   ]),
   ...(['sycl-umf-level-zero-v2', 'sycl-umf-level-zero-v1', 'sycl-umf-cuda'] as const).flatMap((layout) => rows(layout, 0, umf)),
   ...rows('sycl-umf-level-zero-v2', 0, [
@@ -89,4 +91,4 @@ export const handles: Case[] = [
 ]
 
 /** Rules that a raw handle is free of: they compare it with the envelope around it. */
-export const WITH_ENVELOPE_ONLY = new Set(['U5', 'U6', 'U7', 'M5', 'C3', 'Q9', 'Q10'])
+export const WITH_ENVELOPE_ONLY = new Set(['U6', 'U7', 'U8', 'M6', 'C3', 'Q9', 'Q10'])
