@@ -154,14 +154,14 @@ export function verdictNameOf(code: i32): string {
 export function verdictMessageOf(code: i32): string {
   switch (code) {
     case Verdict.Ok: return "every rule holds";
-    case Verdict.Empty: return "there are no bytes: pass what toBytes() gave";
+    case Verdict.Empty: return "there are no bytes: pass what the exporter made";
     case Verdict.Truncated: return "the bytes end before the envelope does: send all of them";
-    case Verdict.NotAnEnvelope: return "these are not envelope bytes: a raw vendor handle goes through openVendor with its layout";
+    case Verdict.NotAnEnvelope: return "these are not envelope bytes (a raw vendor handle needs its layout named)";
     case Verdict.UnsupportedVersion: return "the envelope is of another major version: update the older of the two sides";
     case Verdict.BadHeaderLength: return "the header length is not one that this version can have";
     case Verdict.TooLong: return "the envelope says that it is longer than 16384 bytes";
     case Verdict.BadTotalLength: return "the total length is too short for the header, or leaves the sections unaligned";
-    case Verdict.TrailingBytes: return "bytes follow the envelope: pass exactly what toBytes() gave";
+    case Verdict.TrailingBytes: return "bytes follow the envelope: pass exactly what the exporter made";
     case Verdict.BadChecksum: return "the CRC32C does not match: the bytes were damaged on the way";
     case Verdict.UnknownFlags: return "a flag is set that this version does not know";
     case Verdict.ReservedNotZero: return "reserved bits are not zero";

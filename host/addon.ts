@@ -158,6 +158,11 @@ export interface NativeAddon {
   faultPoints?(): string[]
 }
 
+function loadAdvice(message: string): string {
+  if (message.includes('--allow-ffi')) return 'Run Deno with --allow-ffi and --allow-read'
+  return `It is built for one kind of machine; this is ${process.platform} ${process.arch}. In a clone, \`npm ci\` builds it`
+}
+
 let loaded: NativeAddon | undefined
 
 /** The addon, loaded at first use. `USM_IPC_ADDON` names another build of it (tests, sanitizers). */
@@ -171,9 +176,10 @@ function load(): NativeAddon {
   try {
     native = createRequire(import.meta.url)(path) as NativeAddon
   } catch (cause) {
+    const { message } = cause as Error
     throw fromNative(
-      Object.assign(new Error(`the native addon did not load from ${path}: build it with \`npm run build:addon\``), {
-        kind: 'driver', reason: 'addon-missing', backend: 'addon', call: 'dlopen', result: (cause as Error).message, number: 0, cause,
+      Object.assign(new Error(`the native addon did not load from ${path}: ${message}. ${loadAdvice(message)}`), {
+        kind: 'driver', reason: 'addon-missing', backend: 'addon', call: 'dlopen', result: message, number: 0, cause,
       }),
     )
   }

@@ -3,6 +3,9 @@ import { rangeError, typeError } from './errors.ts'
 
 /** A positive size in bytes that JavaScript and the drivers can both hold. */
 export function checkNbytes(nbytes: unknown, what = 'nbytes'): number {
+  if (typeof nbytes === 'object' && nbytes !== null) {
+    throw typeError('invalid-nbytes', `${what} must be a number of bytes, not an object: options come after it (undefined for all bytes)`)
+  }
   if (typeof nbytes !== 'number') throw typeError('invalid-nbytes', `${what} must be a number of bytes, not ${typeof nbytes}`)
   if (!Number.isSafeInteger(nbytes) || nbytes <= 0) {
     throw rangeError('invalid-nbytes', `${what} must be an integer > 0 and at most 2^53-1, not ${nbytes}`)
@@ -20,6 +23,15 @@ export function checkRange(offset: unknown, length: number, size: number, what: 
   return offset
 }
 
+// What was passed, and what was probably meant.
+function described(value: unknown): string {
+  if (typeof value === 'string') return 'a string: new TextEncoder().encode() makes bytes of text, fromText() of a handle\'s text form'
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value
+  if ('toBytes' in value) return 'a handle: pass handle.toBytes()'
+  if ('bytes' in value) return 'a frame: pass frame.bytes'
+  return Array.isArray(value) ? 'an array' : 'an object'
+}
+
 /** A Uint8Array over the same bytes. */
 export function asBytes(source: unknown, what: string): Uint8Array {
   if (source instanceof Uint8Array) return source
@@ -27,5 +39,5 @@ export function asBytes(source: unknown, what: string): Uint8Array {
   if (source instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && source instanceof SharedArrayBuffer)) {
     return new Uint8Array(source)
   }
-  throw typeError('invalid-bytes', `${what} must be a typed array, a DataView or an ArrayBuffer`)
+  throw typeError('invalid-bytes', `${what} must be a Uint8Array (or another view, or an ArrayBuffer), not ${described(source)}`)
 }

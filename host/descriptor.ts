@@ -31,7 +31,7 @@ export class Descriptor {
 
   /** @internal */
   constructor(key: symbol, claim: number, holder: object, released?: (descriptor: Descriptor) => void) {
-    if (key !== construct) throw typeError('no-constructor', 'use Descriptor.adopt() or Descriptor.duplicate()')
+    if (key !== construct) throw typeError('not-constructible', 'use Descriptor.adopt() or Descriptor.duplicate()')
     this.#claim = claim
     this.#holder = holder
     this.#released = released
@@ -69,6 +69,10 @@ export class Descriptor {
     this.close()
   }
 
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `Descriptor { ${this.isClosed ? 'closed' : this.number} }`
+  }
+
   #openClaim(): number {
     if (this.#holder === undefined) throw new StateError('closed', 'the descriptor is closed')
     return this.#claim
@@ -101,9 +105,12 @@ function claimed(fd: number, duplicate: boolean): Descriptor {
 
 /** For the host layer: throws unless `fd` can be a descriptor's number. */
 export function checkFd(fd: unknown): asserts fd is number {
-  if (typeof fd !== 'number') throw typeError('bad-descriptor', `a file descriptor is a number, not ${typeof fd}`)
+  if (typeof fd !== 'number') {
+    const what = Array.isArray(fd) ? 'an array: pass one of it' : typeof fd
+    throw typeError('invalid-descriptor', `a file descriptor is a Descriptor or a number, not ${what}`)
+  }
   if (!Number.isInteger(fd) || fd < 0 || fd > 0x7fffffff)
-    throw rangeError('bad-descriptor', `${fd} is no file descriptor`)
+    throw rangeError('invalid-descriptor', `${fd} is no file descriptor`)
 }
 
 function native<T>(call: () => T): T {

@@ -46,6 +46,10 @@ export class Device {
     return `${this.selector} ${this.name}`
   }
 
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `Device { ${this} }`
+  }
+
   toJSON(): object {
     const { backend, index, name, type, uuid, memory, software, selector } = this
     return { selector, backend, index, type, name, uuid, memory, software }
@@ -151,6 +155,9 @@ function parse(selector: string): { backend: BackendName | undefined; type: stri
     )
   }
   const [first = '', ...rest] = selector.split(':')
+  if (TYPES.includes(first) && first !== 'host') {
+    throw typeError('invalid-selector', `'${selector}' names no backend: '*:${selector}' is a ${first} of any`)
+  }
   if (first !== '*' && !Object.hasOwn(BACKENDS, first)) bad()
   const type = rest[0] !== undefined && TYPES.includes(rest[0]) ? rest.shift() : undefined
   const number = rest.shift()

@@ -182,7 +182,7 @@ function exported(claim: number): Descriptor {
 
 function envelopeBytes(bytes: unknown): Uint8Array {
   if (typeof bytes !== 'string') return asBytes(bytes, 'bytes')
-  const decoded = fromText(bytes.trim())
+  const decoded = fromText(bytes)
   if (decoded === undefined) throw new HandleError('not-an-envelope', 'this text is not the text form of an envelope (usmipc0. and base64url)')
   return decoded
 }

@@ -231,6 +231,10 @@ export abstract class UsmMemory {
     }
   }
 
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `${this.constructor.name} { device: ${this.device.selector}, nbytes: ${this.nbytes}, closed: ${this.isClosed} }`
+  }
+
   /** @internal */
   [memoryClaim](what: string): { claim: number; offset: number; nbytes: number } {
     return { claim: this.#live(what), offset: this.#offset, nbytes: this.#nbytes }

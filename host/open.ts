@@ -1,6 +1,6 @@
 /** The two ways in: an envelope, and a raw handle of somebody else's. */
 import { checkRange } from './arguments.ts'
-import { ENVELOPE_UNCHECKED, VENDOR_UNCHECKED, checkVendor } from './core/inspect.ts'
+import { OPEN_UNCHECKED, VENDOR_UNCHECKED, checkVendor } from './core/inspect.ts'
 import { HEADER, LAYOUTS, MESSAGES, VERDICTS, type LayoutName } from './core/names.generated.ts'
 import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources } from './descriptor_search.ts'
 import type { Device } from './device.ts'
@@ -44,7 +44,7 @@ export class EnvelopeOpening extends Held {
   readonly nbytes: number
   readonly offset: number
   readonly readOnly: boolean
-  readonly unchecked: readonly string[] = ENVELOPE_UNCHECKED
+  readonly unchecked: readonly string[] = OPEN_UNCHECKED
   readonly #sources: DescriptorSources
 
   constructor(bytes: Uint8Array, device: Device, nbytes: number | undefined, options: OpenOptions) {

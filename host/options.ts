@@ -9,10 +9,11 @@ export function checkOptions(options: object | undefined, known: readonly string
   if (options === undefined) return
   if (typeof options !== 'object' || options === null) {
     throw typeError(
-      'bad-options',
+      'invalid-options',
       `${where}: the options are an object, not ${options === null ? 'null' : typeof options}`,
     )
   }
+  if (Array.isArray(options)) throw typeError('invalid-options', `${where}: the options are an object ({ ${known[0]}: ... }), not an array`)
   for (const name in options) {
     if (known.includes(name)) continue
     throw typeError('unknown-option', `${where} has no option "${name}"; it has ${known.join(', ')}`)

@@ -101,8 +101,8 @@ void check_identity(const UniqueFd& pidfd, int pid, uint64_t start_time, uint64_
 }  // namespace
 
 UniqueFd descriptor_of(int pid, uint64_t start_time, uint64_t pid_namespace, int fd) {
-  if (pid <= 0) throw Failure(FailureKind::argument, "bad-pid", "a pid is above 0");
-  if (fd < 0) throw Failure(FailureKind::argument, "bad-descriptor", "a descriptor number is 0 or above");
+  if (pid <= 0) throw Failure(FailureKind::argument, "invalid-pid", "a pid is above 0");
+  if (fd < 0) throw Failure(FailureKind::argument, "invalid-descriptor", "a descriptor number is 0 or above");
   if (pid_namespace_of("/proc/self") != pid_namespace) throw other_namespace(pid);
   const UniqueFd pidfd = open_pidfd(pid);
   check_identity(pidfd, pid, start_time, pid_namespace);

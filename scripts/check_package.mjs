@@ -30,6 +30,21 @@ try {
   const wasm = node("console.log(import.meta.resolve('usm-ipc/core.wasm'))")
   assert(statSync(fileURLToPath(wasm)).size <= 40960, 'core.wasm is larger than 40 KB')
   assert.match(execFileSync('npx', ['usm-ipc', 'devices'], { cwd: folder, encoding: 'utf8' }), /host:0/)
+  // Strict programs without the DOM's types, in both ways of resolving.
+  writeFileSync(join(folder, 'program.ts'), `import { IPCMemoryHandle, MemoryUSMDevice, type Frame } from 'usm-ipc'
+import { Core, validate } from 'usm-ipc/core'
+export const open = (frame: Frame): MemoryUSMDevice => IPCMemoryHandle.open(frame.bytes, 'host')
+export const verdict: string = validate(new Uint8Array(0)) + String(new Core().u8.length)\n`)
+  for (const [module, resolution] of [['nodenext', 'nodenext'], ['esnext', 'bundler']]) {
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
+      compilerOptions: {
+        strict: true, noEmit: true, target: 'es2022', lib: ['es2022', 'esnext.disposable'], module, moduleResolution: resolution,
+        skipLibCheck: false, types: ['node'], typeRoots: [join(root, 'node_modules/@types')],
+      },
+      files: ['program.ts'],
+    }))
+    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
+  }
   console.log(`${filename}: ${files.length} files, installs and runs`)
 } finally {
   rmSync(folder, { recursive: true, force: true })

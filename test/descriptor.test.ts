@@ -42,9 +42,9 @@ test.serial('a closed descriptor says so', (t) => {
 
 test.serial('what is no descriptor is refused', (t) => {
   for (const make of [Descriptor.adopt, Descriptor.duplicate]) {
-    t.throws(() => make('0' as never), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_DESCRIPTOR' })
+    t.throws(() => make('0' as never), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_DESCRIPTOR' })
     for (const fd of [-1, 0.5, NaN, 2 ** 31])
-      t.throws(() => make(fd), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_DESCRIPTOR' })
+      t.throws(() => make(fd), { instanceOf: RangeError, code: 'ERR_USM_IPC_INVALID_DESCRIPTOR' })
     t.throws(() => make(1 << 20), { name: 'DriverError', message: /EBADF/ })
   }
   t.throws(() => new (Descriptor as unknown as new () => Descriptor)(), { instanceOf: TypeError })

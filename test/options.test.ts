@@ -16,8 +16,8 @@ test('the message names the function, the option and the choice', (t) => {
     code: 'ERR_USM_IPC_UNKNOWN_OPTION',
     message: 'FdChannel.send has no option "timeout"; it has signal, timeoutMs',
   })
-  t.throws(() => checkOptions(null as never, known, 'f'), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_OPTIONS' })
-  t.throws(() => checkOptions(5 as never, known, 'f'), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_OPTIONS' })
+  t.throws(() => checkOptions(null as never, known, 'f'), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_OPTIONS' })
+  t.throws(() => checkOptions(5 as never, known, 'f'), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_OPTIONS' })
 })
 
 test('every other name is refused', (t) => {

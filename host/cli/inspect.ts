@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { Argument, Option, type Command } from 'commander'
 import { inspect } from '../core/index.ts'
 import type { Field, Inspection } from '../core/index.ts'
@@ -28,9 +29,9 @@ Examples:
 
 Exit code: 0 the handle is valid, 1 it is not, 2 wrong usage.
 A text form is a bearer token: whoever has it may open the memory. Prefer a file or stdin to an argument.`)
-    .action((argument: string | undefined, options: Options) => {
-      if (argument === undefined && process.stdin.isTTY) throw new UsageError('inspect needs a handle: an argument, a file, or - and then its text')
-      const bytes = bytesArgument(argument ?? '-')
+    .action(async (argument: string | undefined, options: Options) => {
+      if (argument === undefined && isatty(0)) throw new UsageError('inspect needs a handle: give a file, or - to read it from stdin')
+      const bytes = await bytesArgument(argument ?? '-')
       const inspection = inspect(bytes, {
         ...(options.layout === undefined ? {} : { layout: options.layout }),
         ...(options.now === false ? {} : { policy: { now: Date.now(), clockSkew: 60_000 } }),
@@ -43,7 +44,8 @@ A text form is a bearer token: whoever has it may open the memory. Prefer a file
 
 function print(bytes: Uint8Array, inspection: Inspection): void {
   const { form, layout, verdict, message, byteOffset, fields, unchecked } = inspection
-  console.log(`${form === 'envelope' ? 'envelope' : 'raw vendor handle'}, ${bytes.length} bytes${layout === undefined ? '' : `, layout ${layout}`}`)
+  const what = form === 'vendor' ? 'raw vendor handle' : verdict === 'not-an-envelope' ? 'not an envelope' : 'envelope'
+  console.log(`${what}, ${bytes.length} bytes${layout === undefined ? '' : `, layout ${layout}`}`)
   console.log(table([
     ['OFFSET', 'BYTES', 'FIELD', 'VALUE'],
     ...fields.map((f) => [String(f.offset).padStart(6), hexOf(bytes, f), f.name, valueOf(f)]),

@@ -6,7 +6,7 @@ import { isUsmIpcError } from '../errors.ts'
 import { addDemo } from './demo.ts'
 import { addDevices } from './devices.ts'
 import { addInspect } from './inspect.ts'
-import { UsageError, red } from './output.ts'
+import { UsageError, red, watchOutput } from './output.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 
@@ -23,6 +23,7 @@ Try it:
 
 Exit codes: 0 done, 1 invalid or failed, 2 wrong usage. Each command has --json for scripts.`)
 
+watchOutput()
 addDevices(program)
 addInspect(program)
 addDemo(program)
@@ -35,11 +36,11 @@ try {
 
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  if (error instanceof UsageError) {
-    console.error(`${red('usm-ipc:')} ${error.message}`)
+  const { message, code } = error as { message?: string; code?: string }
+  if (error instanceof UsageError || code === 'ERR_USM_IPC_INVALID_SELECTOR') {
+    console.error(`${red('usm-ipc:')} ${message}`)
     return 2
   }
-  const { message, code } = error as { message?: string; code?: string }
   console.error(`${red('usm-ipc:')} ${message ?? String(error)}${code === undefined ? '' : ` [${code}]`}`)
   if (!isUsmIpcError(error) && code === undefined) console.error((error as Error).stack)
   return 1

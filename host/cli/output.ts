@@ -14,6 +14,17 @@ export const dim = style('gray', process.stdout)
 export const green = style('green', process.stdout)
 export const red = style('red', process.stderr)
 
+/**
+ * Standard output may be gone (`| head`): that ends nothing but the printing. Any other loss is an error, exit code 1.
+ */
+export function watchOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return
+    process.stderr.write(`${red('usm-ipc:')} cannot write the output: ${error.message}\n`)
+    process.once('exit', () => (process.exitCode = 1))
+  })
+}
+
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? v.toString() : v), 2))
 }

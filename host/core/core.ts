@@ -1,7 +1,8 @@
+import { asBytes } from '../arguments.ts'
 import { HandleError } from '../errors.ts'
 import { MESSAGES, VERDICTS, type VerdictName } from './names.generated.ts'
 import { POLICY_SIZE, PreparedPolicy, writePolicy, type Policy } from './policy.ts'
-import { instantiate, type CoreExports } from './wasm.ts'
+import { instantiate, type CoreExports, type WasmModule } from './wasm.ts'
 
 /** Envelopes are at most this long, in bytes. */
 export const MAX_ENVELOPE = 16384
@@ -33,7 +34,7 @@ export class Core {
   readonly listSize: number
   #u8: Uint8Array
 
-  constructor(module?: WebAssembly.Module) {
+  constructor(module?: WasmModule) {
     this.exports = instantiate(module)
     const io = this.exports.ioAddress()
     this.policyAt = io
@@ -65,6 +66,7 @@ export class Core {
   /** `validate` with the verdict's number: 0 is ok. The bytes then lie at `inputAt`. */
   validateCode(bytes: Uint8Array, policy?: Policy | PreparedPolicy): number {
     const u8 = this.u8
+    if (!(bytes instanceof Uint8Array)) bytes = asBytes(bytes, 'bytes')
     let length = bytes.length
     if (length > MAX_ENVELOPE) {
       // Whatever it is, more than one byte too many does not change the verdict.

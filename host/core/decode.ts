@@ -1,3 +1,4 @@
+import { asBytes } from '../arguments.ts'
 import type { Core } from './core.ts'
 import { envelopeFields, type Field } from './fields.ts'
 import { toHex, fromUtf8 } from './bytes.ts'
@@ -39,6 +40,7 @@ export interface Envelope {
  * @throws HandleError with the verdict where the bytes are not valid under the policy
  */
 export function decodeWith(core: Core, bytes: Uint8Array, policy?: Policy): Envelope {
+  bytes = asBytes(bytes, 'bytes')
   core.check(bytes, policy)
   const fields = envelopeFields(core, core.inputAt, bytes.length)
   const of = (name: string): Field => fields.find((f) => f.name === name)!

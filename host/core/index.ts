@@ -23,7 +23,7 @@ export {
 export type { Policy } from './policy.ts'
 export type { ArrayMetadata, EnvelopeHeader, EnvelopeSections, WantedDescriptor } from './seal.ts'
 export { TEXT_PREFIX, fromText, toText } from './text.ts'
-export { instantiate, type CoreExports } from './wasm.ts'
+export { instantiate, type CoreExports, type WasmModule } from './wasm.ts'
 
 let shared: Core | undefined
 

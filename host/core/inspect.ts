@@ -1,3 +1,4 @@
+import { asBytes } from '../arguments.ts'
 import { typeError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { MAX_ENVELOPE, type Core } from './core.ts'
@@ -27,12 +28,14 @@ export interface InspectOptions {
   policy?: Policy
 }
 
-/** What no look at an envelope can show. */
-export const ENVELOPE_UNCHECKED = [
+/** What opening an envelope cannot show either. */
+export const OPEN_UNCHECKED = [
   'authenticity: version 0 has no key; anybody could have made these bytes',
   'liveness: whether the exporter still runs and still holds the allocation',
-  'the descriptor: it travels beside the bytes and is checked at open',
 ] as const
+
+/** What no look at an envelope can show. */
+export const ENVELOPE_UNCHECKED = [...OPEN_UNCHECKED, 'the descriptor: it travels beside the bytes and is checked at open'] as const
 
 /** What no look at a raw vendor handle can show. */
 export const VENDOR_UNCHECKED = [
@@ -49,6 +52,7 @@ export const VENDOR_UNCHECKED = [
  */
 export function inspectWith(core: Core, bytes: Uint8Array, options: InspectOptions = {}): Inspection {
   checkOptions(options, ['layout', 'policy'], 'inspect')
+  bytes = asBytes(bytes, 'bytes')
   if (options.layout !== undefined) return inspectVendor(core, bytes, options.layout)
   const code = core.validateCode(bytes, options.policy)
   const refusal = code === 0 ? undefined : core.refusal(code)

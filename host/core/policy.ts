@@ -18,6 +18,7 @@ export interface Policy {
 }
 
 export const POLICY_SIZE = 64
+const POLICY_NAMES = 'now, clockSkew, kind, backend, device, nbytes, requireAuthentication'
 
 /** Writes the policy block at `at`; unknown names and wrong types are refused. */
 export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
@@ -61,7 +62,7 @@ export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
         if (value) flags |= 32
         break
       default:
-        throw typeError('unknown-option', `policy has no option '${key}': is it misspelt?`)
+        throw typeError('unknown-option', `policy has no option "${key}"; it has ${POLICY_NAMES}`)
     }
   }
   u8[at] = flags

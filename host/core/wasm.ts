@@ -2,7 +2,7 @@ import { WASM } from './wasm.generated.ts'
 
 /** The raw ABI of the core (docs/wasm-abi.md). Pointers are byte addresses in `memory`. */
 export interface CoreExports {
-  readonly memory: WebAssembly.Memory
+  readonly memory: { readonly buffer: ArrayBuffer }
   abiVersion(): number
   ioAddress(): number
   ioSize(): number
@@ -37,11 +37,14 @@ export interface CoreExports {
   ledgerRecordSize(): number
 }
 
+/** A `WebAssembly.Module`. Named here because that name is the DOM's, which programs for Node need not know. */
+export type WasmModule = object
+
 let compiled: WebAssembly.Module | undefined
 
 /** A new, independent instance: of the module that comes with the package, or of one that the caller compiled. */
-export function instantiate(module: WebAssembly.Module = own()): CoreExports {
-  return new WebAssembly.Instance(module, {}).exports as unknown as CoreExports
+export function instantiate(module: WasmModule = own()): CoreExports {
+  return new WebAssembly.Instance(module as WebAssembly.Module, {}).exports as unknown as CoreExports
 }
 
 function own(): WebAssembly.Module {

@@ -1,5 +1,6 @@
 /** Channels between processes: frames of bytes with file descriptors, over Unix seqpacket sockets. */
 import { addon, type NativeChannel, type NativeFrame, type PeerCredentials } from '../addon.ts'
+import { asBytes } from '../arguments.ts'
 import { Descriptor, checkFd, claimOf, descriptorFrom } from '../descriptor.ts'
 import { StateError, typeError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
@@ -51,7 +52,7 @@ export class FdChannel {
 
   /** @internal */
   constructor(key: symbol, channel: NativeChannel) {
-    if (key !== construct) throw typeError('no-constructor', 'use FdChannel.pair(), connect(), listen() or adopt()')
+    if (key !== construct) throw typeError('not-constructible', 'use FdChannel.pair(), connect(), listen() or adopt()')
     this.#native = channel
   }
 
@@ -64,7 +65,7 @@ export class FdChannel {
   /** Connects to a listener. While its backlog is full this keeps trying until the deadline. */
   static async connect(path: string, options?: RequestOptions): Promise<FdChannel> {
     checkOptions(options, requestOptions, 'FdChannel.connect')
-    if (typeof path !== 'string') throw typeError('bad-path', 'FdChannel.connect: the path is a string')
+    if (typeof path !== 'string') throw typeError('invalid-path', 'FdChannel.connect: the path is a string')
     const timeoutMs = deadline(options, 'FdChannel.connect')
     return request(
       options?.signal,
@@ -100,7 +101,7 @@ export class FdChannel {
    */
   async send(bytes: ArrayBufferView | ArrayBufferLike, options?: SendOptions): Promise<void> {
     checkOptions(options, sendOptions, 'FdChannel.send')
-    const view = bytesOf(bytes)
+    const view = asBytes(bytes, 'FdChannel.send: bytes')
     const timeoutMs = deadline(options, 'FdChannel.send')
     const borrowed: Descriptor[] = []
     try {
@@ -159,8 +160,8 @@ export class FdChannel {
   }
 
   /**
-   * Resolves when the peer has hung up (frames may still be waiting) or this end is closed. Waiting for it does not
-   * keep the process alive.
+   * Resolves when the peer has hung up (frames may still be waiting) or this end is closed. Once asked for, it is a
+   * pending request like any other: it keeps the process alive, unless `unref()`.
    */
   get hangup(): Promise<void> {
     return (this.#hangup ??= new Promise((resolve) => native(() => this.#native.onHangup(resolve))))
@@ -192,6 +193,10 @@ export class FdChannel {
     this.close()
   }
 
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `FdChannel { peer: ${this.peer.pid}, received: ${this.#received.size}, closed: ${this.isClosed} }`
+  }
+
   #take(frame: NativeFrame): Frame {
     const descriptors = frame.descriptors.map((holder) => descriptorFrom(holder.claim, holder, this.#forget))
     if (this.#native.isClosed) {
@@ -206,11 +211,4 @@ export class FdChannel {
 
 function channelFrom(channel: NativeChannel): FdChannel {
   return new FdChannel(construct, channel)
-}
-
-function bytesOf(bytes: unknown): Uint8Array {
-  if (bytes instanceof Uint8Array) return bytes
-  if (ArrayBuffer.isView(bytes)) return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (bytes instanceof ArrayBuffer || bytes instanceof SharedArrayBuffer) return new Uint8Array(bytes)
-  throw typeError('bad-bytes', 'FdChannel.send: the bytes are a Uint8Array, another view, or an ArrayBuffer')
 }

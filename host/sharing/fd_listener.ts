@@ -49,10 +49,10 @@ export class FdListener<Channel> {
   ): FdListener<Channel> {
     checkOptions(options, ['mode'], 'FdChannel.listen')
     if (typeof path !== 'string' || path === '')
-      throw typeError('bad-path', 'FdChannel.listen: the path is a string that is not empty')
+      throw typeError('invalid-path', 'FdChannel.listen: the path is a string that is not empty')
     const mode = options?.mode ?? 0o600
     if (!Number.isInteger(mode) || mode < 0 || mode > 0o777) {
-      throw rangeError('bad-mode', 'FdChannel.listen: the mode is a number between 0 and 0o777')
+      throw rangeError('invalid-mode', 'FdChannel.listen: the mode is a number between 0 and 0o777')
     }
     // The name is removed later, whatever the current directory is then.
     const absolute = resolve(path)

@@ -25,8 +25,8 @@ export function native<T>(call: () => T): T {
 export function deadline(options: RequestOptions | undefined, where: string): number {
   const timeoutMs = options?.timeoutMs
   if (timeoutMs === undefined || timeoutMs === Infinity) return -1
-  if (typeof timeoutMs !== 'number') throw typeError('bad-timeout', `${where}: timeoutMs is a number of milliseconds`)
-  if (Number.isNaN(timeoutMs)) throw rangeError('bad-timeout', `${where}: timeoutMs is not a number`)
+  if (typeof timeoutMs !== 'number') throw typeError('invalid-timeout', `${where}: timeoutMs is a number of milliseconds`)
+  if (Number.isNaN(timeoutMs)) throw rangeError('invalid-timeout', `${where}: timeoutMs is not a number`)
   return timeoutMs
 }
 

@@ -30,7 +30,7 @@ inline void write_host_handle(const HostHandle& handle, uint8_t* to) {
 
 inline HostHandle read_host_handle(const uint8_t* from, size_t size) {
   const auto fail = [](const char* what) {
-    throw Failure(FailureKind::argument, "bad-vendor-handle", std::string("the host backend's vendor handle ") + what);
+    throw Failure(FailureKind::argument, "invalid-vendor-handle", std::string("the host backend's vendor handle ") + what);
   };
   if (size != kHostHandleSize) fail("has 32 bytes");
   const auto flags = load_little_endian<uint32_t>(from + 28);

@@ -64,7 +64,7 @@ sockaddr_un socket_address(const std::string& path, size_t reserved) {
   address.sun_family = AF_UNIX;
   const size_t longest = sizeof address.sun_path - 1 - reserved;
   if (path.empty() || path.find('\0') != std::string::npos) {
-    throw Failure(FailureKind::argument, "bad-path", "a socket's path is not empty and has no zero bytes");
+    throw Failure(FailureKind::argument, "invalid-path", "a socket's path is not empty and has no zero bytes");
   }
   if (path.size() > longest) {
     throw Failure(FailureKind::argument, "path-too-long",
@@ -93,7 +93,11 @@ BoundName::BoundName(int socket, const std::string& path, mode_t mode, int backl
   set_mode(file, status, mode);
   if (::listen(socket, backlog) != 0) throw system_failure(kBackend, "listen", errno);
   if (::link(temporary.c_str(), path.c_str()) != 0) {
-    if (errno == EEXIST) throw system_failure(kBackend, "bind", EADDRINUSE, taken_advice(path));
+    if (errno == EEXIST) {
+      Failure taken = system_failure(kBackend, "bind", EADDRINUSE, taken_advice(path));
+      taken.reason = "address-in-use";
+      throw taken;
+    }
     throw system_failure(kBackend, "link", errno, "the path's file system must have hard links");
   }
   path_ = path;

@@ -248,7 +248,10 @@ bool connect_socket(int socket, const std::string& path) {
     if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return false;
-    throw system_failure(kBackend, "connect", errno, connect_advice(errno));
+    const int error = errno;
+    Failure failure = system_failure(kBackend, "connect", error, connect_advice(error));
+    if (error == ENOENT || error == ECONNREFUSED) failure.reason = "no-listener";
+    throw failure;
   }
 }
 

@@ -76,7 +76,8 @@ test('files that cannot be shared and devices that are not there are said by nam
     [[join(folder, 'missing')], 2, /cannot read .*missing: ENOENT/],
     [[folder], 2, /is not a file/],
     [['/dev/zero'], 2, /is not a file/],
-    [['--device', 'nonsense'], 1, /'nonsense' is not a device selector: use backend.*ERR_USM_IPC_INVALID_SELECTOR/],
+    [['--device', 'nonsense'], 2, /'nonsense' is not a device selector: use backend/],
+    [['--device', 'gpu'], 2, /'\*:gpu' is a gpu of any/],
     [['--device', 'host:7'], 1, /no device matches 'host:7'.*ERR_USM_IPC_NO_SUCH_DEVICE/],
     [['--device', 'cuda:999999'], 1, /ERR_USM_IPC_(BACKEND_UNAVAILABLE|NO_SUCH_DEVICE)/],
   ]

@@ -1,11 +1,12 @@
 import test from 'ava'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { IPCMemoryHandle, MemoryUSMDevice, inspect } from '../../host/index.ts'
 import { HEADER, toHex } from '../../host/core/index.ts'
 import { forged, handleAt } from '../support/forge.ts'
-import { cli } from './run_cli.ts'
+import { MAIN, cli } from './run_cli.ts'
 
 const memory = new MemoryUSMDevice(4096, { device: 'host' })
 const handle = new IPCMemoryHandle(memory, { name: 'inspected', offset: 96, array: { code: 2, bits: 32, lanes: 1, shape: [10, 100] } })
@@ -123,4 +124,26 @@ test('what is neither a handle nor a file is wrong usage, and is not repeated', 
     t.regex(stderr, says)
     t.false(stderr.includes(secret.slice(0, 40)), `a handle in an error message: ${stderr}`)
   }
+})
+
+test('inspect waits for slow input, in pieces, without being told to', async (t) => {
+  const run = (script: string): { status: number | null; stdout: string; stderr: string } =>
+    spawnSync('sh', ['-c', script, process.execPath, MAIN], { encoding: 'utf8', env: { ...process.env, HANDLE: toHex(bytes) } })
+  const node = '"$0" --import=tsx "$1"'
+  const slow = run(`(printf %s "$HANDLE" | head -c 100; sleep 0.7; printf %s "$HANDLE" | tail -c +101) | ${node} inspect --json`)
+  t.is(slow.status, 0, slow.stderr)
+  t.is((JSON.parse(slow.stdout) as { verdict: string }).verdict, 'ok')
+  const large = run(`head -c 2000000 /dev/zero | ${node} inspect`)
+  t.is(large.status, 2)
+  t.regex(large.stderr, /more than 1 MiB/)
+})
+
+test('output that is lost is an error, output that nobody wants any more is not', (t) => {
+  const run = (redirection: string): { status: number | null; stderr: string } =>
+    spawnSync('sh', ['-c', `"$0" --import=tsx "$1" demo ${redirection}`, process.execPath, MAIN], { encoding: 'utf8' })
+  const lost = run('>/dev/full')
+  t.is(lost.status, 1)
+  t.regex(lost.stderr, /cannot write the output: .*ENOSPC/)
+  t.notRegex(lost.stderr, /\n {4}at /)
+  t.is(run('| true').stderr, '')
 })

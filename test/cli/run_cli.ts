@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { DEADLINE, type Exit } from '../support/child.ts'
 
-const MAIN = fileURLToPath(new URL('../../host/cli/main.ts', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../host/cli/main.ts', import.meta.url))
 
 export function cli(args: string[], options: { input?: string | Uint8Array; env?: Record<string, string>; cwd?: string } = {}): Promise<Exit> {
   const tsx = import.meta.resolve('tsx')

@@ -36,14 +36,14 @@ function withSection(bytes: Uint8Array, critical: boolean): Uint8Array {
 }
 
 const cases: Bad[] = [
-  { what: 'no bytes', code: 'EMPTY', says: /pass what toBytes\(\) gave/, make: () => new Uint8Array(0) },
+  { what: 'no bytes', code: 'EMPTY', says: /pass what the exporter made/, make: () => new Uint8Array(0) },
   { what: 'one byte too few', code: 'TRUNCATED', says: /send all of them/, make: (b) => b.subarray(0, -1) },
   { what: 'half of them', code: 'TRUNCATED', says: /send all of them/, make: (b) => b.subarray(0, b.length >> 1) },
-  { what: 'one byte too many', code: 'TRAILING_BYTES', says: /exactly what toBytes\(\) gave/, make: (b) => Uint8Array.of(...b, 0) },
-  { what: 'another envelope behind it', code: 'TRAILING_BYTES', says: /exactly what toBytes\(\) gave/, make: (b) => Uint8Array.of(...b, ...b) },
-  { what: 'foreign bytes', code: 'NOT_AN_ENVELOPE', says: /goes through openVendor with its layout/, make: () => new Uint8Array(64).fill(0x41) },
-  { what: 'foreign bytes without end', code: 'NOT_AN_ENVELOPE', says: /goes through openVendor/, make: () => new Uint8Array(1 << 20) },
-  { what: 'a raw vendor handle', code: 'NOT_AN_ENVELOPE', says: /goes through openVendor/, make: (b) => decode(b).handle },
+  { what: 'one byte too many', code: 'TRAILING_BYTES', says: /exactly what the exporter made/, make: (b) => Uint8Array.of(...b, 0) },
+  { what: 'another envelope behind it', code: 'TRAILING_BYTES', says: /exactly what the exporter made/, make: (b) => Uint8Array.of(...b, ...b) },
+  { what: 'foreign bytes', code: 'NOT_AN_ENVELOPE', says: /raw vendor handle needs its layout/, make: () => new Uint8Array(64).fill(0x41) },
+  { what: 'foreign bytes without end', code: 'NOT_AN_ENVELOPE', says: /raw vendor handle needs its layout/, make: () => new Uint8Array(1 << 20) },
+  { what: 'a raw vendor handle', code: 'NOT_AN_ENVELOPE', says: /raw vendor handle needs its layout/, make: (b) => decode(b).handle },
   { what: 'a future major version', code: 'UNSUPPORTED_VERSION', says: /update the older of the two sides/, make: u8('major', 9) },
   { what: 'a damaged byte', code: 'BAD_CHECKSUM', says: /damaged on the way/, make: (b) => b.with(HEADER.nonce, b[HEADER.nonce]! ^ 1) },
   { what: 'an unknown critical section', code: 'UNKNOWN_CRITICAL_SECTION', says: /update this side/, make: (b) => withSection(b, true) },

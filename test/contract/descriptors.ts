@@ -286,7 +286,7 @@ export const descriptors: ContractCase[] = [
       unchanged(() => refused(vendor(raw, NBYTES, { descriptor: undefined }), 'HandleError', 'DESCRIPTOR_MISSING', /must come beside it/))
       unchanged(() => refused(vendor(raw, NBYTES, { descriptor: undefined, allowPidfd: true }), 'TypeError', 'INVALID_OPTIONS', /allowPidfd cannot fetch/))
       unchanged(() => refused(() => IPCMemoryHandle.openVendor(raw, backend.selector, NBYTES, undefined as never), 'TypeError', 'UNKNOWN_LAYOUT', /layout must be one of/))
-      unchanged(() => refused(() => IPCMemoryHandle.openVendor('raw' as never, backend.selector, NBYTES, { layout: 'host' }), 'TypeError', 'INVALID_BYTES', /typed array/))
+      unchanged(() => refused(() => IPCMemoryHandle.openVendor('raw' as never, backend.selector, NBYTES, { layout: 'host' }), 'TypeError', 'INVALID_BYTES', /must be a Uint8Array/))
     },
   },
   {

@@ -121,17 +121,17 @@ export const handles: ContractCase[] = [
     },
   },
   {
-    name: 'the text form opens what the bytes open, white space around it included',
+    name: 'the text form opens what the bytes open, and no other spelling does',
     smoke: true,
     run(backend) {
       using shared = exported(backend)
       const text = shared.handle.toString()
       assert.match(text, /^usmipc0\.[A-Za-z0-9_-]+$/)
-      for (const form of [text, `  ${text}\n`]) {
-        using mapped = IPCMemoryHandle.open(form, backend.selector)
+      {
+        using mapped = IPCMemoryHandle.open(text, backend.selector)
         assert.deepEqual(bytesOf(mapped), pattern(NBYTES))
       }
-      for (const wrong of ['', 'usmipc', 'usmipc1.' + text.slice(8), text.slice(8), text + '=', text.slice(0, 30) + '!' + text.slice(31)]) {
+      for (const wrong of ['', 'usmipc', 'usmipc1.' + text.slice(8), text.slice(8), text + '=', text + '\n', ` ${text}`, text.slice(0, 30) + '!' + text.slice(31)]) {
         const error = refused(() => IPCMemoryHandle.open(wrong, backend.selector), 'HandleError', 'NOT_AN_ENVELOPE', /usmipc0\. and base64url/)
         assert(wrong === '' || !error.message.includes(text.slice(8, 40)), 'no handle text in a message')
       }
@@ -151,7 +151,7 @@ export const handles: ContractCase[] = [
       ]
       for (const form of forms) IPCMemoryHandle.open(form as Uint8Array, backend.selector).close()
       for (const wrong of [undefined, null, 7, {}, [1, 2, 3]]) {
-        refused(() => IPCMemoryHandle.open(wrong as never, backend.selector), 'TypeError', 'INVALID_BYTES', /typed array, a DataView or an ArrayBuffer/)
+        refused(() => IPCMemoryHandle.open(wrong as never, backend.selector), 'TypeError', 'INVALID_BYTES', /must be a Uint8Array/)
       }
     },
   },

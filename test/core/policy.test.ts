@@ -46,7 +46,7 @@ test('each expectation, at its boundaries', (t) => {
 test('names that no option has are refused, with a hint', (t) => {
   for (const name of ['Now', 'nBytes', 'keys', 'requireauthentication', 'uuid', '0']) {
     t.throws(() => validate(host, { [name]: 1 } as Policy), {
-      instanceOf: TypeError, code: 'ERR_USM_IPC_UNKNOWN_OPTION', message: `policy has no option '${name}': is it misspelt?`,
+      instanceOf: TypeError, code: 'ERR_USM_IPC_UNKNOWN_OPTION', message: `policy has no option "${name}"; it has now, clockSkew, kind, backend, device, nbytes, requireAuthentication`,
     })
   }
   t.throws(() => validate(host, Object.create({ nbyte: 1 }) as Policy), { code: 'ERR_USM_IPC_UNKNOWN_OPTION' })

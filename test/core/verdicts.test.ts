@@ -62,14 +62,14 @@ test('what no rule forbids passes: limits, from inside', (t) => {
 test('what no rule forbids is sealed: lengths and numbers at their limits', (t) => {
   const array = (shape: number[], strides?: number[]): ArrayMetadata => ({ code: 6, bits: 1, lanes: 1, shape, ...(strides && { strides }) })
   const limits: Omit<EnvelopeSections, 'handle'>[] = [
-    { array: array([]) }, { array: array(new Array(32).fill(1)) }, { array: array([8 * NBYTES]) }, { array: array([0]) },
+    { array: array([]) }, { array: array(Array.from({ length: 32 }, () => 1)) }, { array: array([8 * NBYTES]) }, { array: array([0]) },
     { array: array([2, 1], [8 * NBYTES - 1, 2 ** 53 - 1]) }, { array: array([2 ** 53 - 1, 0], [1, 0]) }, { array: array([2 ** 53 - 1], [0]) },
     { array: { code: 0, bits: 255, lanes: 1, shape: [Math.floor((8 * NBYTES) / 255)] } },
     { name: 'a' }, { name: 'a'.repeat(255) }, { name: ' ~' },
     { name: '\u00a0\u00bf\u07ff\u0800\u0fff\ud7ff\ue000\uffff\u{10000}\u{3ffff}\u{10ffff}' },
     { unknown: [{ type: 65535, critical: false, bytes: new Uint8Array(8) }] }, { unknown: [{ type: 6, critical: false, bytes: new Uint8Array(0) }] },
     { further: [{ role: 0xffff_ffff, bytes: new Uint8Array(1) }, { role: 1, bytes: new Uint8Array(1) }] },
-    { descriptors: new Array(16).fill({ kind: 'opaque', stDev: 0n, stIno: 0n }) }, { descriptors: [{ kind: 'dma-buf', stDev: 1n, stIno: 0n }] },
+    { descriptors: Array.from({ length: 16 }, () => ({ kind: 'opaque', stDev: 0n, stIno: 0n })) }, { descriptors: [{ kind: 'dma-buf', stDev: 1n, stIno: 0n }] },
   ]
   for (const sections of limits) t.notThrows(() => seal(baseHeader('cuda'), { handle: baseHandle('cuda'), ...sections }), inspect(sections))
 })

@@ -1,5 +1,5 @@
 // Every example in the README, in docs/ and in doc comments is type-checked and run, against the built package.
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +51,14 @@ examples.forEach((example, i) => {
   const client = examples[i + 1]
   const together = client !== undefined && isClient(client) && example.code.includes('FdChannel.listen') ? [example, client] : [example]
   test(`runs: ${together.map((e) => e.from).join(' with ')}`, async (t) => {
-    const results = await Promise.all(together.map((e, k) => run(e.file, 500 * k)))
+    const serves = /^for await \(const channel of listener\)/m.test(example.code) && !example.code.includes('break')
+    const server = serves ? start(example.file) : undefined
+    const results = await Promise.all(together.slice(serves ? 1 : 0).map((e, k) => run(e.file, 700 * (k + Number(serves)))))
+    if (server !== undefined) {
+      t.is(server.child.exitCode, null, 'a server goes on')
+      server.child.kill()
+      results.push({ ...(await server.ended), code: 0 })
+    }
     for (const { code, stderr } of results) {
       t.is(code, 0, stderr)
       t.false(stderr.includes('Assertion failed'), stderr)
@@ -59,15 +66,21 @@ examples.forEach((example, i) => {
   })
 })
 
-function run(file: string, delayMs: number): Promise<{ code: number | null; stderr: string }> {
-  return new Promise((resolve) => {
-    setTimeout(() => {
-      const child = spawn(process.execPath, ['--import=tsx', file], { cwd: root, stdio: ['ignore', 'ignore', 'pipe'], timeout: 60_000 })
-      let stderr = ''
-      child.stderr.on('data', (chunk) => (stderr += String(chunk)))
-      child.on('close', (code) => resolve({ code, stderr }))
-    }, delayMs)
-  })
+interface Ended {
+  code: number | null
+  stderr: string
+}
+
+function start(file: string): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, ['--import=tsx', file], { cwd: root, stdio: ['ignore', 'ignore', 'pipe'], timeout: 60_000 })
+  let stderr = ''
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+  return { child, ended: new Promise((resolve) => child.on('close', (code) => resolve({ code, stderr }))) }
+}
+
+async function run(file: string, delayMs: number): Promise<Ended> {
+  await new Promise((resolve) => setTimeout(resolve, delayMs))
+  return start(file).ended
 }
 
 function collect(): Example[] {

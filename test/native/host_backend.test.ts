@@ -168,7 +168,7 @@ test.serial('malformed vendor handles are refused', (t) => {
   const malformed = [handle.slice(0, 31), handle.slice(0, 1), Uint8Array.of(...handle, 0), forge(handle, { nbytes: 0n })]
   for (const flags of [2, 3, 0x8000_0000]) malformed.push(forge(handle, { flags }))
   for (const bytes of malformed) {
-    refused(t, 'argument', 'bad-vendor-handle', () => open(bytes, 4096, { descriptor }))
+    refused(t, 'argument', 'invalid-vendor-handle', () => open(bytes, 4096, { descriptor }))
   }
   endAll(t, allocation, descriptor)
 })

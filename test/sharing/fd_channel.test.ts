@@ -57,10 +57,10 @@ test.serial('lengths outside 1 to 65,536 and more than 16 descriptors are refuse
   await t.throwsAsync(here.send(new Uint8Array(65537)), { instanceOf: RangeError, code: 'ERR_USM_IPC_FRAME_TOO_LARGE' })
   const seventeen = Array.from({ length: 17 }, () => 0)
   await t.throwsAsync(here.send(bytes(1), { descriptors: seventeen }), { code: 'ERR_USM_IPC_TOO_MANY_DESCRIPTORS' })
-  await t.throwsAsync(here.send('text' as never), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_BYTES' })
+  await t.throwsAsync(here.send('text' as never), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_BYTES' })
   await t.throwsAsync(here.send(bytes(1), { descriptors: [-1] }), {
     instanceOf: RangeError,
-    code: 'ERR_USM_IPC_BAD_DESCRIPTOR',
+    code: 'ERR_USM_IPC_INVALID_DESCRIPTOR',
   })
   await t.throwsAsync(here.send(bytes(1), { descriptors: [1 << 20] }), { code: 'ERR_USM_IPC_SYSTEM_CALL_FAILED' })
   await t.throwsAsync(there.receive({ timeoutMs: 0 }), { code: 'ERR_USM_IPC_TIMEOUT' })
@@ -166,9 +166,9 @@ test.serial('misspelt options and wrong ones are refused by name', async (t) => 
   t.throws(() => FdChannel.listen('/nowhere', { permissions: 1 } as never), unknown)
   await t.throwsAsync(here.receive({ timeoutMs: '5' as never }), {
     instanceOf: TypeError,
-    code: 'ERR_USM_IPC_BAD_TIMEOUT',
+    code: 'ERR_USM_IPC_INVALID_TIMEOUT',
   })
-  await t.throwsAsync(here.receive({ timeoutMs: NaN }), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_TIMEOUT' })
+  await t.throwsAsync(here.receive({ timeoutMs: NaN }), { instanceOf: RangeError, code: 'ERR_USM_IPC_INVALID_TIMEOUT' })
   here.close()
   there.close()
 })

@@ -18,7 +18,7 @@ import {
 
 test.before(startThread)
 
-const inUse = { code: 'ERR_USM_IPC_SYSTEM_CALL_FAILED', name: 'DriverError', message: /EADDRINUSE/ }
+const inUse = { code: 'ERR_USM_IPC_ADDRESS_IN_USE', name: 'DriverError', message: /EADDRINUSE/ }
 
 for (const [umask, mode] of [
   [0, 0o600],
@@ -84,10 +84,10 @@ test.serial('paths that no address can hold are refused, and failures leave noth
   const long = path + 'x'.repeat(120)
   t.throws(() => FdChannel.listen(long), { instanceOf: RangeError, code: 'ERR_USM_IPC_PATH_TOO_LONG' })
   await t.throwsAsync(FdChannel.connect(long), { instanceOf: RangeError, code: 'ERR_USM_IPC_PATH_TOO_LONG' })
-  await t.throwsAsync(FdChannel.connect('a\0b'), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_PATH' })
-  await t.throwsAsync(FdChannel.connect(''), { code: 'ERR_USM_IPC_BAD_PATH' })
-  t.throws(() => FdChannel.listen(''), { instanceOf: TypeError, code: 'ERR_USM_IPC_BAD_PATH' })
-  t.throws(() => FdChannel.listen(path, { mode: 0o1777 }), { instanceOf: RangeError, code: 'ERR_USM_IPC_BAD_MODE' })
+  await t.throwsAsync(FdChannel.connect('a\0b'), { instanceOf: RangeError, code: 'ERR_USM_IPC_INVALID_PATH' })
+  await t.throwsAsync(FdChannel.connect(''), { code: 'ERR_USM_IPC_INVALID_PATH' })
+  t.throws(() => FdChannel.listen(''), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_PATH' })
+  t.throws(() => FdChannel.listen(path, { mode: 0o1777 }), { instanceOf: RangeError, code: 'ERR_USM_IPC_INVALID_MODE' })
   t.throws(() => FdChannel.listen(join(path, 'nowhere')), { name: 'DriverError', message: /ENOENT.*directory/ })
   t.is(openDescriptors(), before)
   t.deepEqual(readdirSync(dirname(path)), [])
@@ -105,13 +105,13 @@ test.serial('the longest path works at both ends', async (t) => {
 
 test.serial('connecting to nothing says what to look at', async (t) => {
   const path = socketPath(t)
-  await t.throwsAsync(FdChannel.connect(path), { name: 'DriverError', message: /ENOENT.*is the listener running/ })
+  await t.throwsAsync(FdChannel.connect(path), { code: 'ERR_USM_IPC_NO_LISTENER', name: 'DriverError', message: /ENOENT.*is the listener running/ })
   const child = python(
     `s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(${JSON.stringify(path)})`,
     'ignore',
   )
   await ended(child)
-  await t.throwsAsync(FdChannel.connect(path), { name: 'DriverError', message: /ECONNREFUSED.*nobody listens/ })
+  await t.throwsAsync(FdChannel.connect(path), { code: 'ERR_USM_IPC_NO_LISTENER', name: 'DriverError', message: /ECONNREFUSED.*nobody listens/ })
   rmSync(path)
   const stream = createServer().listen(path)
   await once(stream, 'listening')
