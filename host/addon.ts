@@ -139,7 +139,7 @@ export interface NativeAddon {
   /** pidfd_open, identity check through it, pidfd_getfd. */
   descriptorOf(pid: number, startTime: bigint, pidNamespace: bigint, fd: number, holder: object): number
   descriptorNumber(claim: number): number
-  /** fstat(2), here because Deno's refuses descriptors that it did not open. */
+  /** st_dev and st_ino of a file with seals (memfds), both 0 for any other; here because Deno's fstat refuses received descriptors. */
   descriptorIdentity(claim: number): { stDev: bigint; stIno: bigint }
 
   channelPair(): [NativeChannel, NativeChannel]

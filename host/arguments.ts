@@ -1,6 +1,13 @@
 /** Checks of arguments that more than one file makes. */
 import { rangeError, typeError } from './errors.ts'
 
+/** A value for an error message: short, and never a handle, which is a secret. */
+export function quote(value: unknown): string {
+  if (typeof value !== 'string') return value === null ? 'null' : typeof value === 'number' || typeof value === 'boolean' ? String(value) : typeof value
+  if (value.startsWith('usmipc')) return 'the text form of a handle'
+  return value.length > 24 ? `'${value.slice(0, 12)}...'` : `'${value}'`
+}
+
 /** A positive size in bytes that JavaScript and the drivers can both hold. */
 export function checkNbytes(nbytes: unknown, what = 'nbytes'): number {
   if (typeof nbytes === 'object' && nbytes !== null) {

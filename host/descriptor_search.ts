@@ -55,8 +55,8 @@ function receivedBy(channel: { readonly received: Iterable<Descriptor> }): reado
  */
 export function findDescriptor(sources: DescriptorSources, envelopeAt: number, handleAt: number, live: boolean): Found | undefined {
   if (sources.received !== undefined) return received(sources.received, handleAt)
-  if (live) return undefined
   if (sources.descriptor !== undefined) return borrowed(sources.descriptor)
+  if (live) return undefined
   return sources.allowPidfd ? fetched(envelopeAt, handleAt) : undefined
 }
 
@@ -80,18 +80,22 @@ function received(descriptors: readonly Descriptor[], handleAt: number): Found |
   return undefined
 }
 
-function fetched(envelopeAt: number, handleAt: number): Found {
+function fetched(envelopeAt: number, handleAt: number): Found | undefined {
   const { core, native, process } = environment()
   const u8 = core.u8
   const view = new DataView(u8.buffer, envelopeAt)
   if (process.bootId.some((byte, i) => u8[envelopeAt + HEADER.boot_id + i] !== byte)) {
     throw new PeerError('other-boot', 'the exporter ran before this machine was started, or on another one: its descriptor cannot be fetched')
   }
+  const pid = view.getUint32(HEADER.pid, true)
+  // Our own memory needs no descriptor. And to close a duplicate of a file of ours, which a forged handle may name, would
+  // drop this process's POSIX locks on that file.
+  if (pid === process.pid) return undefined
   const holder = {}
   let claim: number
   try {
     claim = native.descriptorOf(
-      view.getUint32(HEADER.pid, true), view.getBigUint64(HEADER.start_time, true), view.getBigUint64(HEADER.pid_namespace, true),
+      pid, view.getBigUint64(HEADER.start_time, true), view.getBigUint64(HEADER.pid_namespace, true),
       new DataView(u8.buffer).getInt32(handleAt + HOST_FD, true), holder,
     )
   } catch (error) {

@@ -1,4 +1,5 @@
 import { addon } from './addon.ts'
+import { quote } from './arguments.ts'
 import { toUuid } from './core/bytes.ts'
 import { BACKENDS, type BackendName } from './core/names.generated.ts'
 import { DriverError, fromNative, typeError } from './errors.ts'
@@ -140,7 +141,7 @@ export function selectDevice(selector: string | Device = '*'): Device {
   const device = matching[number]
   if (device === undefined) {
     const known = listDevices().map((d) => d.selector).join(', ')
-    throw new DriverError('no-such-device', `no device matches '${selector}'; there are: ${known}`, {
+    throw new DriverError('no-such-device', `no device matches ${quote(selector)}; there are: ${known}`, {
       backend: backend ?? '*', call: 'selectDevice', result: 'no-such-device', resultNumber: 0,
     })
   }
@@ -151,12 +152,12 @@ function parse(selector: string): { backend: BackendName | undefined; type: stri
   const bad = (): never => {
     throw typeError(
       'invalid-selector',
-      `'${selector}' is not a device selector: use backend[:type][:number], with backend ${Object.keys(BACKENDS).join(', ')} or *, and type ${TYPES.join(', ')}`,
+      `${quote(selector)} is not a device selector: use backend[:type][:number], with backend ${Object.keys(BACKENDS).join(', ')} or *, and type ${TYPES.join(', ')}`,
     )
   }
   const [first = '', ...rest] = selector.split(':')
   if (TYPES.includes(first) && first !== 'host') {
-    throw typeError('invalid-selector', `'${selector}' names no backend: '*:${selector}' is a ${first} of any`)
+    throw typeError('invalid-selector', `${quote(selector)} names no backend: '*:${first}' is a ${first} of any`)
   }
   if (first !== '*' && !Object.hasOwn(BACKENDS, first)) bad()
   const type = rest[0] !== undefined && TYPES.includes(rest[0]) ? rest.shift() : undefined

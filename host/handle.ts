@@ -31,7 +31,7 @@ export class IPCMemoryHandle {
   #claim = 0
   #record = 0
   #bytes: Uint8Array
-  #descriptors: Descriptor[] | undefined
+  #descriptors: readonly Descriptor[] | undefined
 
   /**
    * @param memory - USM device memory of this process
@@ -70,7 +70,8 @@ export class IPCMemoryHandle {
   get descriptors(): readonly Descriptor[] {
     this.#live('descriptors')
     try {
-      return (this.#descriptors ??= [exported(this.#claim)])
+      if (this.#descriptors?.some((d) => d.isClosed) !== false) this.#descriptors = Object.freeze([exported(this.#claim)])
+      return this.#descriptors
     } catch (error) {
       throw fromNative(error)
     }

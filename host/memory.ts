@@ -1,5 +1,5 @@
-import { asBytes, checkNbytes, checkRange } from './arguments.ts'
-import { copyInSlices } from './copy.ts'
+import { asBytes, checkNbytes, checkRange, quote } from './arguments.ts'
+import { inSlices } from './copy.ts'
 import { fromHex } from './core/bytes.ts'
 import { selectDevice, type Device } from './device.ts'
 import { environment } from './environment.ts'
@@ -174,7 +174,7 @@ export abstract class UsmMemory {
   fill(value: number, offset = 0, nbytes?: number): void {
     const claim = this.#live('fill')
     this.#writable('fill')
-    if (!Number.isInteger(value) || value < 0 || value > 255) throw rangeError('invalid-byte', `fill: value must be a byte from 0 to 255, not ${value}`)
+    if (!Number.isInteger(value) || value < 0 || value > 255) throw rangeError('invalid-byte', `fill: value must be a byte from 0 to 255, not ${quote(value)}`)
     const length = this.#lengthFrom(offset, nbytes, 'fill')
     try {
       environment().native.fill(claim, this.#offset + offset, length, value)
@@ -188,7 +188,7 @@ export abstract class UsmMemory {
     const bytes = asBytes(source, 'source')
     this.#live('copyFromAsync')
     checkRange(offset, bytes.length, this.#nbytes, 'copyFromAsync')
-    return copyInSlices(bytes, options, 'copyFromAsync', (slice, at) => this.copyFrom(slice, offset + at))
+    return inSlices(bytes.length, options, 'copyFromAsync', (at, size) => this.copyFrom(slice(bytes, at, size), offset + at))
   }
 
   /** `copyTo` in slices, between which the event loop runs. */
@@ -196,12 +196,14 @@ export abstract class UsmMemory {
     const bytes = asBytes(target, 'target')
     this.#live('copyToAsync')
     checkRange(offset, bytes.length, this.#nbytes, 'copyToAsync')
-    return copyInSlices(bytes, options, 'copyToAsync', (slice, at) => this.copyTo(slice, offset + at))
+    return inSlices(bytes.length, options, 'copyToAsync', (at, size) => this.copyTo(slice(bytes, at, size), offset + at))
   }
 
-  /** `fill`, as a promise. */
-  async fillAsync(value: number, offset = 0, nbytes?: number): Promise<void> {
-    this.fill(value, offset, nbytes)
+  /** `fill` in slices, between which the event loop runs. */
+  async fillAsync(value: number, offset = 0, nbytes?: number, options: CopyOptions = {}): Promise<void> {
+    this.#live('fillAsync')
+    const length = this.#lengthFrom(offset, nbytes, 'fillAsync')
+    await inSlices(length, options, 'fillAsync', (at, size) => this.fill(value, offset + at, size))
   }
 
   /**
@@ -227,7 +229,9 @@ export abstract class UsmMemory {
       books.add('view', core.scratchAt, length, held)
       return new Uint8Array(buffer)
     } catch (error) {
-      throw fromNative(error)
+      const known = fromNative(error) as { code?: unknown }
+      if (typeof known?.code === 'string' && known.code.startsWith('ERR_USM_IPC_')) throw known
+      throw new StateError('views-unsupported', `view: this runtime makes no buffer of ${length} bytes over memory that is not its own: use copyTo`, { cause: error })
     }
   }
 
@@ -316,9 +320,14 @@ export class MemoryIPCDevice extends MemoryUSMDevice {
   }
 }
 
+// Taken when its turn comes: a buffer that was detached meanwhile ends the copy with an error instead of being read.
+function slice(bytes: Uint8Array, at: number, size: number): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset + at, size)
+}
+
 function checkSharing(sharing: unknown, usmType: UsmType): boolean {
   if (sharing === undefined || sharing === 'readWrite') return false
-  if (sharing !== 'readOnly') throw typeError('invalid-sharing', `sharing must be 'readWrite' or 'readOnly', not ${String(sharing)}`)
+  if (sharing !== 'readOnly') throw typeError('invalid-sharing', `sharing must be 'readWrite' or 'readOnly', not ${quote(sharing)}`)
   if (usmType !== 'device') throw typeError('not-exportable', `USM ${usmType} memory is never shared, so it cannot be shared readOnly`)
   return true
 }

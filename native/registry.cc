@@ -75,6 +75,7 @@ EnvironmentId Registry::begin_environment() {
 void Registry::end_environment(EnvironmentId env) noexcept {
   State* const all = state_or_null();
   if (all == nullptr) return;
+  std::list<Resource> dead;
   std::lock_guard<std::mutex> lock(all->mutex);
   const auto found = all->environments.find(env);
   if (found == all->environments.end()) return;
@@ -82,7 +83,7 @@ void Registry::end_environment(EnvironmentId env) noexcept {
   for (; !ending.live.empty(); ending.live.pop_back()) {
     Claim& claim = ending.live.back();
     all->claims.erase(claim.id);
-    all->release(*claim.resource);
+    all->release(*claim.resource, dead);
   }
   for (Claim& claim : ending.ended) all->claims.erase(claim.id);
   all->environments.erase(found);
@@ -107,17 +108,19 @@ ClaimId Registry::open(EnvironmentId env, Backend& backend, const OpenRequest& r
   State& all = state();
   std::lock_guard<std::mutex> lock(all.mutex);
   if (is_some(id)) {
-    const auto found = all.by_allocation.find(id);
-    if (found != all.by_allocation.end()) {
-      Resource& live = *found->second;
-      if (live.backend != &backend || live.memory.device != request.device ||
-          live.allocation_nbytes != request.allocation_nbytes || !backend.names(request, live.memory)) {
-        throw Failure(FailureKind::descriptor, "identity-mismatch",
-                      "the handle has the allocation id of memory that is open here, but names other memory, another "
-                      "size or another device; one of the two handles is forged or damaged");
+    const auto range = all.by_allocation.equal_range(id);
+    for (auto entry = range.first; entry != range.second; ++entry) {
+      Resource& live = *entry->second;
+      const bool own = live.kind == ResourceKind::allocation;
+      if (live.backend == &backend && live.memory.device == request.device &&
+          live.allocation_nbytes == request.allocation_nbytes && backend.names(request, live.memory)) {
+        return all.take(env, live, ClaimKind::mapping, own ? OpenPath::self : OpenPath::cached);
       }
-      return all.take(env, live, ClaimKind::mapping,
-                      live.kind == ResourceKind::allocation ? OpenPath::self : OpenPath::cached);
+      if (own) {
+        throw Failure(FailureKind::descriptor, "identity-mismatch",
+                      "the handle has the allocation id of memory of this process, but names other memory, another "
+                      "size or another device; it is forged or damaged");
+      }
     }
   }
   std::list<Resource> fresh;
@@ -151,16 +154,18 @@ ClaimId Registry::claim(EnvironmentId env, ClaimId of, ClaimKind kind) {
 bool Registry::end(EnvironmentId env, ClaimId claim) noexcept {
   State* const all = state_or_null();
   if (all == nullptr) return false;
+  std::list<Resource> dead;
   std::lock_guard<std::mutex> lock(all->mutex);
   const auto found = all->claims.find(claim);
   if (found == all->claims.end() || !State::is_own(*found->second, env)) return false;
-  all->drop(found);
+  all->drop(found, dead);
   return true;
 }
 
 void Registry::finalize(ClaimId claim) noexcept {
   State* const all = state_or_null();
   if (all == nullptr) return;
+  std::list<Resource> dead;
   std::lock_guard<std::mutex> lock(all->mutex);
   const auto found = all->claims.find(claim);
   if (found == all->claims.end() || found->second->resource == nullptr) return;
@@ -175,17 +180,18 @@ void Registry::finalize(ClaimId claim) noexcept {
     Environment& env = taker->second;
     env.ended.splice(env.ended.end(), is_view ? all->views : env.live, ending);
   }
-  all->release(resource);
+  all->release(resource, dead);
 }
 
 void Registry::cancel_view(EnvironmentId env, ClaimId view) noexcept {
   State* const all = state_or_null();
   if (all == nullptr) return;
+  std::list<Resource> dead;
   std::lock_guard<std::mutex> lock(all->mutex);
   const auto found = all->claims.find(view);
   if (found == all->claims.end()) return;
   const Claim& claim = *found->second;
-  if (claim.env == env && claim.kind == ClaimKind::view && claim.resource != nullptr) all->drop(found);
+  if (claim.env == env && claim.kind == ClaimKind::view && claim.resource != nullptr) all->drop(found, dead);
 }
 
 std::vector<ClaimId> Registry::drain_ended(EnvironmentId env) {

@@ -74,7 +74,9 @@ struct Registry::State {
   ClaimId last_claim = 0;
   EnvironmentId last_environment = 0;
   std::list<Resource> resources;
-  std::unordered_map<AllocationId, Resource*, AllocationIdHash> by_allocation;
+  // An id says whose memory a handle claims to be; anybody can write one. So mappings of one id that name different
+  // memory stand side by side: who came first with an id does not decide what the others get.
+  std::unordered_multimap<AllocationId, Resource*, AllocationIdHash> by_allocation;
   std::unordered_map<ClaimId, Claims::iterator> claims;
   std::unordered_map<EnvironmentId, Environment> environments;
   Claims views;
@@ -120,14 +122,15 @@ struct Registry::State {
     const int fd = resource.memory.fd.get();
     if (fd >= 0) reserve_descriptor(resource.memory.fd);
     const bool indexed = is_some(resource.allocation);
-    if (indexed && !by_allocation.emplace(resource.allocation, &resource).second) {
-      throw Failure(FailureKind::state, "allocation-id-in-use", "a live allocation or mapping has this allocation id");
+    if (indexed && resource.kind == ResourceKind::allocation && allocation_of(resource.allocation) != nullptr) {
+      throw Failure(FailureKind::state, "allocation-id-in-use", "a live allocation has this allocation id");
     }
+    if (indexed) by_allocation.emplace(resource.allocation, &resource);
     ClaimId claim;
     try {
       claim = take(env, resource, kind, path);
     } catch (...) {
-      if (indexed) by_allocation.erase(resource.allocation);
+      if (indexed) forget(resource);
       throw;
     }
     if (fd >= 0) descriptors[fd] = true;
@@ -146,20 +149,43 @@ struct Registry::State {
                   "descriptor " + std::to_string(number) + " has an owner here already; adopt a duplicate of it");
   }
 
-  void release(Resource& resource) noexcept {
+  Resource* allocation_of(const AllocationId& id) {
+    const auto range = by_allocation.equal_range(id);
+    for (auto entry = range.first; entry != range.second; ++entry) {
+      if (entry->second->kind == ResourceKind::allocation) return entry->second;
+    }
+    return nullptr;
+  }
+
+  void forget(const Resource& resource) noexcept {
+    const auto range = by_allocation.equal_range(resource.allocation);
+    for (auto entry = range.first; entry != range.second; ++entry) {
+      if (entry->second != &resource) continue;
+      by_allocation.erase(entry);
+      return;
+    }
+  }
+
+  // Driver resources are closed here, under the lock. Descriptors of others go to `dead`, to be closed without it: a
+  // peer may have sent one whose file system answers a close when it likes.
+  void release(Resource& resource, std::list<Resource>& dead) noexcept {
     if (--resource.claims > 0) return;
-    if (is_some(resource.allocation)) by_allocation.erase(resource.allocation);
+    if (is_some(resource.allocation)) forget(resource);
     if (resource.memory.fd) descriptors[resource.memory.fd.get()] = false;
-    resources.erase(resource.position);
+    if (resource.kind == ResourceKind::descriptor) {
+      dead.splice(dead.end(), resources, resource.position);
+    } else {
+      resources.erase(resource.position);
+    }
   }
 
   // Ends a claim and forgets it.
-  void drop(std::unordered_map<ClaimId, Claims::iterator>::iterator found) noexcept {
+  void drop(std::unordered_map<ClaimId, Claims::iterator>::iterator found, std::list<Resource>& dead) noexcept {
     const Claims::iterator claim = found->second;
     Resource& resource = *claim->resource;
     (claim->kind == ClaimKind::view ? views : environments.find(claim->env)->second.live).erase(claim);
     claims.erase(found);
-    release(resource);
+    release(resource, dead);
   }
 };
 

@@ -66,6 +66,8 @@ function hexOf(bytes: Uint8Array, field: Field): string {
 
 function valueOf(field: Field): string {
   if (field.meaning !== undefined) return `${field.value} (${field.meaning})`
-  const text = typeof field.value === 'string' ? JSON.stringify(field.value).slice(1, -1) : String(field.value)
+  // Control and format characters of a hostile name must not reach the terminal.
+  const escaped = (c: string): string => `\\u{${c.codePointAt(0)!.toString(16)}}`
+  const text = typeof field.value === 'string' ? JSON.stringify(field.value).slice(1, -1).replace(/\p{C}/gu, escaped) : String(field.value)
   return text.length > 64 ? `${text.slice(0, 60)}...` : text
 }

@@ -6,7 +6,7 @@ import { isUsmIpcError } from '../errors.ts'
 import { addDemo } from './demo.ts'
 import { addDevices } from './devices.ts'
 import { addInspect } from './inspect.ts'
-import { UsageError, red, watchOutput } from './output.ts'
+import { UsageError, red, redact, watchOutput } from './output.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 
@@ -15,6 +15,7 @@ const program = new Command('usm-ipc')
   .version(version)
   .showHelpAfterError('(--help shows what there is)')
   .exitOverride()
+  .configureOutput({ writeErr: (text) => process.stderr.write(redact(text)) })
   .addHelpText('after', `
 Try it:
   $ usm-ipc demo                      two processes share a file's bytes
@@ -38,10 +39,10 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   const { message, code } = error as { message?: string; code?: string }
   if (error instanceof UsageError || code === 'ERR_USM_IPC_INVALID_SELECTOR') {
-    console.error(`${red('usm-ipc:')} ${message}`)
+    console.error(`${red('usm-ipc:')} ${redact(String(message))}`)
     return 2
   }
-  console.error(`${red('usm-ipc:')} ${message ?? String(error)}${code === undefined ? '' : ` [${code}]`}`)
+  console.error(`${red('usm-ipc:')} ${redact(message ?? String(error))}${code === undefined ? '' : ` [${code}]`}`)
   if (!isUsmIpcError(error) && code === undefined) console.error((error as Error).stack)
   return 1
 }

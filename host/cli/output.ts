@@ -25,6 +25,11 @@ export function watchOutput(): void {
   })
 }
 
+/** What looks like a handle, which is a secret, left out: messages repeat what was typed. */
+export function redact(text: string): string {
+  return text.replace(/usmipc\d*\.[\w=-]{4,}|[0-9a-fA-F]{40,}|[\w+-]{64,}={0,2}/g, '(a handle)')
+}
+
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? v.toString() : v), 2))
 }

@@ -65,6 +65,8 @@ export class Core {
 
   /** `validate` with the verdict's number: 0 is ok. The bytes then lie at `inputAt`. */
   validateCode(bytes: Uint8Array, policy?: Policy | PreparedPolicy): number {
+    // Reading a policy can run the caller's code: all of it before the bytes are looked at, so that it can change nothing.
+    const block = policy === undefined || policy instanceof PreparedPolicy ? policy?.block : writePolicy(policy)
     const u8 = this.u8
     if (!(bytes instanceof Uint8Array)) bytes = asBytes(bytes, 'bytes')
     let length = bytes.length
@@ -73,11 +75,9 @@ export class Core {
       length = MAX_ENVELOPE + 1
       bytes = bytes.subarray(0, length)
     }
-    u8.set(bytes, this.inputAt)
-    if (policy === undefined) return this.exports.validate(this.inputAt, length, 0)
-    if (policy instanceof PreparedPolicy) u8.set(policy.block, this.policyAt)
-    else writePolicy(policy, u8, this.policyAt)
-    return this.exports.validate(this.inputAt, length, this.policyAt)
+    if (block !== undefined) u8.set(block, this.policyAt)
+    if (length > 0) u8.set(bytes, this.inputAt) // of a detached buffer, too, there are none
+    return this.exports.validate(this.inputAt, length, block === undefined ? 0 : this.policyAt)
   }
 
   /** Throws a HandleError that names the broken rule. The bytes then lie at `inputAt`. */
@@ -109,10 +109,11 @@ export class Core {
 
 // Copies in as many envelopes at a time as the list region holds: pairs first, then verdicts, then the bytes.
 function validateBatch(core: Core, bytes: Uint8Array, spans: Uint32Array, policy: Policy | undefined): Uint8Array {
+  const block = policy === undefined ? undefined : writePolicy(policy)
   const count = spans.length >> 1
   const verdicts = new Uint8Array(count)
   const u8 = core.u8
-  if (policy !== undefined) writePolicy(policy, u8, core.policyAt)
+  if (block !== undefined) u8.set(block, core.policyAt)
   const policyAt = policy === undefined ? 0 : core.policyAt
   const most = 2048
   const verdictsAt = core.listAt + most * 8

@@ -40,8 +40,9 @@ export interface Envelope {
  * @throws HandleError with the verdict where the bytes are not valid under the policy
  */
 export function decodeWith(core: Core, bytes: Uint8Array, policy?: Policy): Envelope {
-  bytes = asBytes(bytes, 'bytes')
   core.check(bytes, policy)
+  // What was checked, not what the caller's memory holds by now.
+  bytes = core.u8.slice(core.inputAt, core.inputAt + asBytes(bytes, 'bytes').length)
   const fields = envelopeFields(core, core.inputAt, bytes.length)
   const of = (name: string): Field => fields.find((f) => f.name === name)!
   const number = (name: string): number => Number(of(name).value)

@@ -1,4 +1,4 @@
-import { asBytes } from '../arguments.ts'
+import { asBytes, quote } from '../arguments.ts'
 import { typeError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { MAX_ENVELOPE, type Core } from './core.ts'
@@ -87,7 +87,7 @@ function inspectVendor(core: Core, bytes: Uint8Array, layout: LayoutName): Inspe
 /** The verdict's number about a raw vendor handle; its bytes then lie at `inputAt`. */
 export function checkVendor(core: Core, bytes: Uint8Array, layout: LayoutName): number {
   if (!Object.hasOwn(LAYOUTS, layout)) {
-    throw typeError('unknown-layout', `layout must be one of ${Object.keys(LAYOUTS).join(', ')}, not ${String(layout)}`)
+    throw typeError('unknown-layout', `layout must be one of ${Object.keys(LAYOUTS).join(', ')}, not ${quote(layout)}`)
   }
   const length = Math.min(bytes.length, MAX_ENVELOPE)
   core.u8.set(bytes.subarray(0, length), core.inputAt)

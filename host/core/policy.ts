@@ -1,3 +1,4 @@
+import { quote } from '../arguments.ts'
 import { rangeError, typeError } from '../errors.ts'
 import { BACKENDS, KINDS, type BackendName, type KindName } from './names.generated.ts'
 
@@ -20,10 +21,9 @@ export interface Policy {
 export const POLICY_SIZE = 64
 const POLICY_NAMES = 'now, clockSkew, kind, backend, device, nbytes, requireAuthentication'
 
-/** Writes the policy block at `at`; unknown names and wrong types are refused. */
-export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
+/** The policy block; unknown names and wrong types are refused. */
+export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLICY_SIZE)): Uint8Array {
   if (typeof policy !== 'object' || policy === null) throw typeError('invalid-policy', 'the policy must be an object')
-  u8.fill(0, at, at + POLICY_SIZE)
   let flags = 0
   for (const key in policy) {
     const value = policy[key as keyof Policy]
@@ -31,18 +31,18 @@ export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
     switch (key) {
       case 'now':
         flags |= 1
-        writeSize(u8, at + 8, value, 'policy.now')
+        writeSize(u8, 8, value, 'policy.now')
         break
       case 'clockSkew':
-        writeSize(u8, at + 40, value, 'policy.clockSkew')
+        writeSize(u8, 40, value, 'policy.clockSkew')
         break
       case 'kind':
         flags |= 2
-        u8[at + 4] = codeOf(KINDS, value, 'policy.kind')
+        u8[4] = codeOf(KINDS, value, 'policy.kind')
         break
       case 'backend':
         flags |= 4
-        u8[at + 5] = codeOf(BACKENDS, value, 'policy.backend')
+        u8[5] = codeOf(BACKENDS, value, 'policy.backend')
         break
       case 'device': {
         const uuid = value as Uint8Array
@@ -50,12 +50,12 @@ export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
           throw typeError('invalid-policy', 'policy.device must be a Uint8Array of 16 bytes (a device UUID)')
         }
         flags |= 8
-        for (let i = 0; i < 16; i++) u8[at + 24 + i] = uuid[i]!
+        for (let i = 0; i < 16; i++) u8[24 + i] = uuid[i]!
         break
       }
       case 'nbytes':
         flags |= 16
-        writeSize(u8, at + 16, value, 'policy.nbytes')
+        writeSize(u8, 16, value, 'policy.nbytes')
         break
       case 'requireAuthentication':
         if (typeof value !== 'boolean') throw typeError('invalid-policy', 'policy.requireAuthentication must be true or false')
@@ -65,7 +65,8 @@ export function writePolicy(policy: Policy, u8: Uint8Array, at: number): void {
         throw typeError('unknown-option', `policy has no option "${key}"; it has ${POLICY_NAMES}`)
     }
   }
-  u8[at] = flags
+  u8[0] = flags
+  return u8
 }
 
 /** A policy encoded once, of which the time and the size change from call to call. */
@@ -74,7 +75,7 @@ export class PreparedPolicy {
   readonly #words = new Uint32Array(this.block.buffer)
 
   constructor(policy: Policy) {
-    writePolicy(policy, this.block, 0)
+    writePolicy(policy, this.block)
   }
 
   /** @param now - milliseconds since 1970; `nbytes` undefined: not checked */
@@ -92,7 +93,7 @@ export class PreparedPolicy {
 
 function codeOf(codes: Readonly<Record<string, number>>, name: unknown, what: string): number {
   if (typeof name !== 'string' || !Object.hasOwn(codes, name)) {
-    throw typeError('invalid-policy', `${what} must be one of ${Object.keys(codes).join(', ')}, not ${String(name)}`)
+    throw typeError('invalid-policy', `${what} must be one of ${Object.keys(codes).join(', ')}, not ${quote(name)}`)
   }
   return codes[name]!
 }

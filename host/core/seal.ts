@@ -65,13 +65,16 @@ export interface EnvelopeSections {
  * @throws HandleError with the verdict of the first rule that the fields break
  */
 export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeSections): Uint8Array {
-  const sealer = new Sealer(core, header)
-  sealer.section(SECTIONS.handle, 1, sections.handle)
-  for (const { role, bytes } of sections.further ?? []) sealer.section(SECTIONS['further-handle'], 1, furtherBytes(role, bytes))
-  if (sections.descriptors !== undefined) sealer.section(SECTIONS.descriptors, 1, descriptorBytes(sections.descriptors))
-  if (sections.array !== undefined) sealer.section(SECTIONS.array, 0, arrayBytes(sections.array))
-  if (sections.name !== undefined) sealer.section(SECTIONS.name, 0, nameBytes(sections.name))
-  for (const { type, critical, bytes } of sections.unknown ?? []) sealer.section(upTo(0xffff, type, 'section type'), critical ? 1 : 0, bytes)
+  // Reading what the caller gave can run the caller's code, which may seal as well: all of it before this one is begun.
+  const { handle, further = [], descriptors, array, name, unknown = [] } = sections
+  const parts: [type: number, flags: number, bytes: Uint8Array][] = [[SECTIONS.handle, 1, handle]]
+  for (const { role, bytes } of further) parts.push([SECTIONS['further-handle'], 1, furtherBytes(role, bytes)])
+  if (descriptors !== undefined) parts.push([SECTIONS.descriptors, 1, descriptorBytes(descriptors)])
+  if (array !== undefined) parts.push([SECTIONS.array, 0, arrayBytes(array)])
+  if (name !== undefined) parts.push([SECTIONS.name, 0, nameBytes(name)])
+  for (const { type, critical, bytes } of unknown) parts.push([upTo(0xffff, type, 'section type'), critical ? 1 : 0, bytes])
+  const sealer = new Sealer(core, { ...header })
+  for (const [type, flags, bytes] of parts) sealer.section(type, flags, bytes)
   return sealer.end()
 }
 

@@ -105,7 +105,7 @@ export class FdChannel {
     const timeoutMs = deadline(options, 'FdChannel.send')
     const borrowed: Descriptor[] = []
     try {
-      const claims = (options?.descriptors ?? []).map((descriptor) => {
+      const claims = Array.from(options?.descriptors ?? [], (descriptor) => {
         if (descriptor instanceof Descriptor) return claimOf(descriptor)
         const duplicate = Descriptor.duplicate(descriptor)
         borrowed.push(duplicate)
@@ -164,7 +164,12 @@ export class FdChannel {
    * pending request like any other: it keeps the process alive, unless `unref()`.
    */
   get hangup(): Promise<void> {
-    return (this.#hangup ??= new Promise((resolve) => native(() => this.#native.onHangup(resolve))))
+    if (this.#hangup === undefined) {
+      const told = new Promise<void>((resolve) => native(() => this.#native.onHangup(resolve)))
+      this.#hangup = told
+      told.catch(() => (this.#hangup = undefined)) // could not be watched: the next one tries again
+    }
+    return this.#hangup
   }
 
   /** The received descriptors that are still open. */

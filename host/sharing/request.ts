@@ -1,10 +1,11 @@
 /** Pending native requests as promises: deadlines, abort signals. */
+import { checkSignal } from '../copy.ts'
 import { fromNative, rangeError, typeError } from '../errors.ts'
 
 export interface RequestOptions {
   /** Aborting it gives the request up; one that has been done already keeps its result. */
   signal?: AbortSignal | undefined
-  /** Milliseconds until the request is given up (`ERR_USM_IPC_TIMEOUT`); 0 tries once; Infinity, the default, waits. */
+  /** Milliseconds until the request is given up (`ERR_USM_IPC_TIMEOUT`); 0 or less tries once; Infinity, the default, waits. */
   timeoutMs?: number | undefined
 }
 
@@ -23,11 +24,13 @@ export function native<T>(call: () => T): T {
 
 /** The native form of a deadline: negative for none. */
 export function deadline(options: RequestOptions | undefined, where: string): number {
+  checkSignal(options?.signal, where)
   const timeoutMs = options?.timeoutMs
   if (timeoutMs === undefined || timeoutMs === Infinity) return -1
   if (typeof timeoutMs !== 'number') throw typeError('invalid-timeout', `${where}: timeoutMs is a number of milliseconds`)
   if (Number.isNaN(timeoutMs)) throw rangeError('invalid-timeout', `${where}: timeoutMs is not a number`)
-  return timeoutMs
+  // What is left of a time that has passed is no time, not for ever.
+  return Math.max(0, timeoutMs)
 }
 
 /**

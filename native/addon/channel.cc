@@ -50,10 +50,10 @@ std::string string_at(Call& call, size_t index) {
   return text;
 }
 
-std::vector<int> descriptors_at(Call& call, size_t index, size_t nbytes) {
+std::vector<int> descriptors_at(Call& call, size_t index) {
   uint32_t count;
   call.check(napi_get_array_length(call.env(), call.value(index), &count), "napi_get_array_length");
-  check_frame(nbytes, count);
+  check_frame(1, count);
   std::vector<int> descriptors(count);
   for (uint32_t i = 0; i < count; ++i) {
     napi_value element;
@@ -73,9 +73,10 @@ napi_value undefined(Call& call) {
 
 napi_value send(Call& call) {
   PortObject& self = port_of(call);
-  const Span bytes = call.bytes(0, "bytes");
-  const std::vector<int> descriptors = descriptors_at(call, 1, bytes.size);
+  // The bytes last: reading an array's elements can run JavaScript, which can give their memory away.
+  const std::vector<int> descriptors = descriptors_at(call, 1);
   const Deadline deadline = deadline_at(call, 2);
+  const Span bytes = call.bytes(0, "bytes");
   return call.number(self.hub->request(callback_at(call, 3), Delivery::nothing, &self, [&] {
     return self.hub->loop().send(self.port, bytes.data, bytes.size, descriptors, deadline);
   }));

@@ -68,7 +68,8 @@ napi_value descriptor_number(Call& call) {
 napi_value descriptor_identity(Call& call) {
   const int fd = Registry::instance().descriptor(call.environment(), call.integer(0, "claim"));
   struct stat status {};
-  if (::fstat(fd, &status) != 0) throw system_failure("system", "fstat", errno);
+  // Only what has seals, which the kernel answers itself: a stat of another file may be answered by a peer (FUSE).
+  if (::fcntl(fd, F_GET_SEALS) >= 0 && ::fstat(fd, &status) != 0) throw system_failure("system", "fstat", errno);
   const Napi::Env env(call.env());
   Napi::Object result = Napi::Object::New(env);
   result.Set("stDev", Napi::BigInt::New(env, static_cast<uint64_t>(status.st_dev)));

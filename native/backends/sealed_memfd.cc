@@ -129,13 +129,15 @@ DescriptorEntry identity_of_memfd(int fd) {
 }
 
 void check_memfd(int fd, const HostHandle& handle, uint64_t nbytes) {
+  // Seals first: the kernel answers that itself, while a stat may be answered by the peer (FUSE), when it likes.
+  fault_point("open.seals");
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0 && ::fcntl(fd, F_GETFD) < 0) throw system_failure("host", "fcntl(F_GET_SEALS)", errno);
+  if (seals < 0) throw wrong_kind("a file without seals");
   fault_point("open.stat");
   struct stat st;
   if (::fstat(fd, &st) != 0) throw system_failure("host", "fstat", errno);
   if (!S_ISREG(st.st_mode)) throw wrong_kind("no regular file");
-  fault_point("open.seals");
-  const int seals = ::fcntl(fd, F_GET_SEALS);
-  if (seals < 0) throw wrong_kind("a file without seals");
   if (st.st_dev != handle.device || st.st_ino != handle.inode) {
     throw descriptor_failure("descriptor-foreign",
                              "the descriptor is another memfd (device " + std::to_string(st.st_dev) + ", inode " +

@@ -47,9 +47,9 @@ FrameView view_of(const Request& request, std::array<int, kMaxFrameDescriptors>&
 void Loop::start() {
   if (thread_.joinable()) return;
   fault_point("channel.start");
-  UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  UniqueFd epoll = above_stdio(UniqueFd(::epoll_create1(EPOLL_CLOEXEC)));
   if (!epoll) throw system_failure(kBackend, "epoll_create1", errno);
-  UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd event = above_stdio(UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
   if (!event) throw system_failure(kBackend, "eventfd", errno);
   epoll_event interest{};
   interest.events = EPOLLIN;

@@ -2,6 +2,8 @@
 
 #include <sys/epoll.h>
 
+#include <new>
+
 namespace usm_ipc {
 namespace {
 
@@ -75,6 +77,11 @@ Progress try_request(Port& port, Direction direction, const FrameView& frame, ui
   } catch (const Failure& failure) {
     outcome.failure = failure;
     return Progress::done;
+  } catch (const std::bad_alloc&) {
+    // On the loop's thread nobody else would catch it; what was read of a frame is lost, so the channel is.
+    outcome.failure = Failure(FailureKind::driver, "out-of-memory", "there is no memory for the frame");
+    outcome.failure->backend = "fd_channel";
+    return Progress::broken;
   }
 }
 

@@ -115,7 +115,10 @@ UniqueFd adopt_socket(int fd) {
   } catch (const Failure&) {
     // Not a socket, or not a descriptor at all: the same refusal.
   }
-  if (domain != AF_UNIX || type != SOCK_SEQPACKET || listening != 0) {
+  sockaddr_un address{};
+  socklen_t length = sizeof address;
+  const bool connected = ::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  if (domain != AF_UNIX || type != SOCK_SEQPACKET || listening != 0 || !connected) {
     throw Failure(FailureKind::argument, "not-a-seqpacket-socket",
                   "descriptor " + std::to_string(fd) + " is not a connected AF_UNIX SOCK_SEQPACKET socket");
   }

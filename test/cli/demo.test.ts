@@ -1,4 +1,4 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,6 +26,12 @@ interface Result {
   books: object
 }
 
+function copiesNothing(t: ExecutionContext, { importer }: Result): void {
+  // A sanitizer's shadow of what is read is anonymous memory of its own.
+  const most = process.env['USM_IPC_SANITIZED'] === undefined ? 8e6 : 64e6 / 2
+  t.true(importer.rssAnonGrowth < most, `anonymous memory grew by ${importer.rssAnonGrowth}`)
+}
+
 test('the demo shares a file with a second process, without a copy, and closes its books', async (t) => {
   const { path, sha256 } = file('3MB', pattern(3_000_001))
   const shm = readdirSync('/dev/shm')
@@ -42,7 +48,7 @@ test('the demo shares a file with a second process, without a copy, and closes i
   t.not(result.importer.pid, result.exporter.pid)
   t.like(result.importer, { verdict: 'ok', path: 'mapped' })
   t.like(result.handle, { vendorBytes: 32, verdict: 'ok' })
-  t.true(result.importer.rssAnonGrowth < 8e6, `anonymous memory grew by ${result.importer.rssAnonGrowth}`)
+  copiesNothing(t, result)
   t.deepEqual(readdirSync('/dev/shm'), shm)
 })
 
@@ -50,8 +56,7 @@ test('the demo copies nothing: 64 MB do not become anonymous memory of the impor
   const { path } = file('64MB', new Uint8Array(64_000_000).fill(1))
   const { code, stdout, stderr } = await cli(['demo', '--json', path])
   t.is(code, 0, stderr)
-  const { importer } = JSON.parse(stdout) as Result
-  t.true(importer.rssAnonGrowth < 8e6, `anonymous memory grew by ${importer.rssAnonGrowth}`)
+  copiesNothing(t, JSON.parse(stdout) as Result)
 })
 
 test('the demo tells people what it does, with a file of its own where none is named', async (t) => {

@@ -67,3 +67,7 @@ test('hexadecimal and UUIDs', (t) => {
     t.is(fromUuid(bad), undefined)
   }
 })
+
+test('text that is longer than any envelope is refused at once', (t) => {
+  t.is(fromText(TEXT_PREFIX + 'A'.repeat(50_000_000)), undefined)
+})

@@ -4,6 +4,8 @@ import { Descriptor, FdChannel, IPCMemoryHandle, MemoryUSMDevice, MemoryUSMHost,
 import { startChild } from '../support/child.ts'
 import { counts, openDescriptors } from '../support/counts.ts'
 import { faultsAreThere } from '../support/faults.ts'
+import { party, type Party } from '../processes/party.ts'
+import { decode } from '../support/child.ts'
 import { asForeign } from '../support/forge.ts'
 import { collectUntil } from '../support/gc.ts'
 
@@ -33,7 +35,7 @@ const scenarios: Record<string, () => void | Promise<void>> = {
     const bytes = asForeign(handle.toBytes())
     using mapped = IPCMemoryHandle.open(bytes, 'host', undefined, { descriptor: handle.descriptors[0]!.number })
     using cached = IPCMemoryHandle.open(bytes, 'host')
-    using fetched = IPCMemoryHandle.open(asForeign(bytes), 'host', undefined, { allowPidfd: true })
+    using fetched = IPCMemoryHandle.open(elsewhere, 'host', undefined, { allowPidfd: true })
     for (const opened of [self, mapped, cached, fetched]) opened.fill(1)
   },
   'views'() {
@@ -108,7 +110,19 @@ async function soon(done: () => boolean): Promise<void> {
 
 const reached = new Set<string>()
 
+// What another process exported: descriptors are fetched from others alone.
+let elsewhere: Uint8Array
+let exporter: Party
+
+test.after.always(async () => {
+  await exporter.kill()
+  exporter.data.close()
+})
+
 test.before(async (t) => {
+  exporter = await party()
+  await exporter.do('export')
+  elsewhere = decode((await exporter.do('bytes')).bytes!)
   // What is made once: the channel thread, the wasm, the collector.
   for (const scenario of Object.values(scenarios)) await scenario()
   await collectUntil(() => ledger({ process: true }).claims === 0)

@@ -221,3 +221,28 @@ test('pending receives all learn of the end', async (t) => {
   for (const receive of receives.slice(1)) await t.throwsAsync(receive, gone)
   there.close()
 })
+
+test('time that has passed is no time, and what is no signal is refused before anything is asked for', async (t) => {
+  const [here, there] = FdChannel.pair()
+  for (const timeoutMs of [-1, -0.001, -Infinity]) await t.throwsAsync(here.receive({ timeoutMs }), { code: 'ERR_USM_IPC_TIMEOUT' })
+  await t.throwsAsync(here.receive({ signal: {} as AbortSignal }), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_OPTIONS' })
+  await there.send(bytes(5))
+  t.is((await alive(here.receive())).bytes[0], 5, 'nobody else took it')
+  here.close()
+  there.close()
+})
+
+test('the bytes of a send cannot be given away while its descriptors are read', async (t) => {
+  const [here, there] = FdChannel.pair()
+  const data = new Uint8Array(1000).fill(7)
+  const descriptors = new Proxy([0, 1], {
+    get: (target, key) => {
+      if (key === '1') structuredClone(data.buffer, { transfer: [data.buffer] })
+      return Reflect.get(target, key) as unknown
+    },
+  })
+  await t.throwsAsync(here.send(data, { descriptors }), { code: 'ERR_USM_IPC_EMPTY_FRAME' })
+  await t.throwsAsync(there.receive({ timeoutMs: 0 }), { code: 'ERR_USM_IPC_TIMEOUT' })
+  here.close()
+  there.close()
+})
