@@ -1,6 +1,6 @@
 /** One owner for one file descriptor. */
 import { addon } from './addon.ts'
-import { StateError, fromNative, rangeError, typeError } from './errors.ts'
+import { StateError, native, rangeError, typeError } from './errors.ts'
 
 const construct = Symbol('construct')
 
@@ -111,12 +111,4 @@ export function checkFd(fd: unknown): asserts fd is number {
   }
   if (!Number.isInteger(fd) || fd < 0 || fd > 0x7fffffff)
     throw rangeError('invalid-descriptor', `${fd} is no file descriptor`)
-}
-
-function native<T>(call: () => T): T {
-  try {
-    return call()
-  } catch (error) {
-    throw fromNative(error)
-  }
 }

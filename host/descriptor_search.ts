@@ -2,7 +2,7 @@
 import { HEADER } from './core/names.generated.ts'
 import { Descriptor, checkFd, claimOf } from './descriptor.ts'
 import { environment } from './environment.ts'
-import { PeerError, fromNative, typeError } from './errors.ts'
+import { PeerError, fromNative, native as checked, typeError } from './errors.ts'
 
 export interface DescriptorOptions {
   /** The descriptor itself (it stays the caller's), or its number. */
@@ -74,7 +74,7 @@ function received(descriptors: readonly Descriptor[], handleAt: number): Found |
   const stDev = view.getBigUint64(0, true)
   const stIno = view.getBigUint64(HOST_INODE, true)
   for (const descriptor of descriptors) {
-    const identity = native.descriptorIdentity(claimOf(descriptor))
+    const identity = checked(() => native.descriptorIdentity(claimOf(descriptor)))
     if (identity.stDev === stDev && identity.stIno === stIno) return owned(descriptor)
   }
   return undefined

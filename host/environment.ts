@@ -5,6 +5,7 @@
 import { addon, type NativeAddon, type ProcessIdentity } from './addon.ts'
 import { Core } from './core/core.ts'
 import { Ledger } from './core/ledger.ts'
+import { native as checked } from './errors.ts'
 import { variable } from './variables.ts'
 
 export interface Environment {
@@ -63,5 +64,5 @@ function start(): Environment {
   // Tests make the ledger small to see what happens when it is full.
   const limit = Number(variable('USM_IPC_LEDGER_LIMIT') ?? 0)
   const ledger = new Ledger(core, crypto.getRandomValues(new Uint8Array(16)), Number.isSafeInteger(limit) && limit > 0 ? limit : 0)
-  return { core, native, books: new Books(ledger, native), process: native.processIdentity() }
+  return { core, native, books: new Books(ledger, native), process: checked(() => native.processIdentity()) }
 }

@@ -95,6 +95,15 @@ export function fromNative(error: unknown): unknown {
   }
 }
 
+/** Runs a native call; its errors get their classes. */
+export function native<T>(call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw fromNative(error)
+  }
+}
+
 function codeOf(reason: string): string {
   return 'ERR_USM_IPC_' + reason.toUpperCase().replaceAll('-', '_')
 }

@@ -27,7 +27,7 @@ int hex_digit(char c) {
 
 std::string read_proc(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) throw system_failure("system", "open", errno, path + " is needed: is /proc mounted?");
+  if (!fd) throw system_failure("system", "open", errno, path + (errno == ENOENT ? " is needed: is /proc mounted?" : " is needed"));
   std::string text;
   char part[4096];
   for (;;) {

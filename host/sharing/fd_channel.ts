@@ -2,10 +2,10 @@
 import { addon, type NativeChannel, type NativeFrame, type PeerCredentials } from '../addon.ts'
 import { asBytes } from '../arguments.ts'
 import { Descriptor, checkFd, claimOf, descriptorFrom } from '../descriptor.ts'
-import { StateError, typeError } from '../errors.ts'
+import { StateError, native, typeError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { FdListener, type ListenOptions } from './fd_listener.ts'
-import { deadline, native, request, requestOptions, type RequestOptions } from './request.ts'
+import { deadline, request, requestOptions, type RequestOptions } from './request.ts'
 
 const construct = Symbol('construct')
 const sendOptions = [...requestOptions, 'descriptors'] as const

@@ -1,9 +1,9 @@
 /** The listening side of channels. */
 import { resolve } from 'node:path'
 import { addon, type NativeChannel, type NativeListener } from '../addon.ts'
-import { StateError, rangeError, typeError } from '../errors.ts'
+import { StateError, native, rangeError, typeError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
-import { deadline, native, request, requestOptions, type RequestOptions } from './request.ts'
+import { deadline, request, requestOptions, type RequestOptions } from './request.ts'
 
 const backlog = 128
 

@@ -1,6 +1,6 @@
 /** Pending native requests as promises: deadlines, abort signals. */
 import { checkSignal } from '../copy.ts'
-import { fromNative, rangeError, typeError } from '../errors.ts'
+import { fromNative, native, rangeError, typeError } from '../errors.ts'
 
 export interface RequestOptions {
   /** Aborting it gives the request up; one that has been done already keeps its result. */
@@ -12,15 +12,6 @@ export interface RequestOptions {
 export const requestOptions = ['signal', 'timeoutMs'] as const
 
 type Done<Native> = (error: Error | null, value?: Native) => void
-
-/** Runs a native call; its errors get their classes. */
-export function native<T>(call: () => T): T {
-  try {
-    return call()
-  } catch (error) {
-    throw fromNative(error)
-  }
-}
 
 /** The native form of a deadline: negative for none. */
 export function deadline(options: RequestOptions | undefined, where: string): number {

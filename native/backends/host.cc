@@ -61,7 +61,12 @@ void check_size(uint64_t nbytes) {
 }
 
 std::string processor_name() {
-  const std::string info = read_proc("/proc/cpuinfo");
+  std::string info;
+  try {
+    info = read_proc("/proc/cpuinfo");
+  } catch (const Failure&) {
+    // It is only a name.
+  }
   const std::string label = "model name";
   const size_t at = info.find(label);
   const size_t colon = at == std::string::npos ? at : info.find(": ", at);

@@ -46,7 +46,13 @@ async function receiveAndOpen(data: FdChannel): Promise<MemoryIPCDevice> {
   return IPCMemoryHandle.open(bytes, 'host', undefined, { channel: data })
 }
 
-test.before(startChannelThread)
+// What a process opens once: the channel thread's descriptors, and libuv's pipe for the end of the first child.
+test.before(async () => {
+  await startChannelThread()
+  const first = await party()
+  await first.kill()
+  first.data.close()
+})
 
 // The exporter is killed
 
