@@ -16,6 +16,7 @@ if (process.argv.includes('--json')) {
   console.log(`core   validations a second: ${mega(core.singlePerSecond)} (target 2 M), in batches ${mega(core.batchPerSecond)} (target 2.5 M)`)
   show('host', open.openClose, 'target: at most 1.5')
   show('host', open.attach, 'target: 0.8 to 1.2')
+  show('host', open.attachAndClose, '')
 }
 
 function show(part: string, { name, ours, theirs, ratio, spread }: Paired, target: string): void {
