@@ -1,6 +1,11 @@
 import { typeError } from './errors.ts'
 import { checkOptions } from './options.ts'
-import type { CopyOptions } from './memory.ts'
+
+export interface CopyOptions {
+  signal?: AbortSignal
+  /** Called with the bytes done and all bytes, after each slice. */
+  onProgress?: (done: number, total: number) => void
+}
 
 /** 1 MiB: about 100 us of copying, so that timers and sockets are served in between. */
 const SLICE = 1 << 20

@@ -8,6 +8,7 @@ export { decode, inspect, validate } from './core/index.ts'
 export type {
   ArrayMetadata, BackendName, ClaimKind, Envelope, Field, InspectOptions, Inspection, LayoutName, LedgerRecord, Policy, VerdictName,
 } from './core/index.ts'
+export type { CopyOptions } from './copy.ts'
 export { Descriptor } from './descriptor.ts'
 export type { DescriptorOptions } from './descriptor_search.ts'
 export { Device, listBackends, listDevices, selectDevice, type BackendStatus, type DeviceType } from './device.ts'
@@ -16,7 +17,7 @@ export type { ExportOptions } from './export.ts'
 export { IPCMemoryHandle, closeMemHandle, getMemHandle, openMemHandle } from './handle.ts'
 export {
   MemoryIPCDevice, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, UsmMemory,
-  type AllocationOptions, type CopyOptions, type UsmType,
+  type AllocationOptions, type UsmType,
 } from './memory.ts'
 export type { OpenOptions, OpenVendorOptions } from './open.ts'
 export { FdChannel, type Frame, type SendOptions } from './sharing/fd_channel.ts'

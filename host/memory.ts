@@ -1,5 +1,5 @@
 import { asBytes, checkNbytes, checkRange, quote } from './arguments.ts'
-import { inSlices } from './copy.ts'
+import { inSlices, type CopyOptions } from './copy.ts'
 import { fromHex } from './core/bytes.ts'
 import { selectDevice, type Device } from './device.ts'
 import { environment } from './environment.ts'
@@ -18,12 +18,6 @@ export interface AllocationOptions {
    * it, and cannot be changed later. Device memory only.
    */
   sharing?: 'readWrite' | 'readOnly'
-}
-
-export interface CopyOptions {
-  signal?: AbortSignal
-  /** Called with the bytes done and all bytes, after each slice. */
-  onProgress?: (done: number, total: number) => void
 }
 
 /** @internal What a constructor takes instead of a size where the memory exists already. A class: nobody else can make one. */

@@ -95,7 +95,12 @@ RequestId Loop::watch_hangup(const PortRef& port) {
       throw Failure(FailureKind::state, "already-watched", "the channel's hang-up is watched already");
     start();
     port->hangup = id;
-    arm(*port);
+    try {
+      arm(*port);
+    } catch (...) {
+      port->hangup = 0;  // the next one may try again
+      throw;
+    }
   }
   notify(std::move(lock));
   return id;

@@ -109,20 +109,4 @@ export async function fill(
   }
 }
 
-/** Waits for what does not keep the process alive by itself. */
-export async function alive<T>(promise: Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, 1000)
-  try {
-    return await promise
-  } finally {
-    clearInterval(timer)
-  }
-}
-
-/** Starts this process's channel thread, whose own two descriptors then count no more. */
-export async function startThread(): Promise<void> {
-  const [here, there] = FdChannel.pair()
-  await here.receive({ timeoutMs: 1 }).catch(() => {})
-  here.close()
-  there.close()
-}
+export { alive, startChannelThread as startThread } from '../support/child.ts'
