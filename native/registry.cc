@@ -227,6 +227,13 @@ int Registry::descriptor(EnvironmentId env, ClaimId claim) {
   return resource.memory.fd.get();
 }
 
+bool Registry::owns_descriptor(int fd) {
+  State& all = state();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  const auto number = static_cast<size_t>(fd);
+  return number < all.descriptors.size() && all.descriptors[number];
+}
+
 ProcessBook Registry::book() {
   State& all = state();
   std::lock_guard<std::mutex> lock(all.mutex);

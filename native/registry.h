@@ -84,6 +84,8 @@ class Registry {
   // are good for as long as the claim is.
   ClaimInfo info(EnvironmentId env, ClaimId claim);
   int descriptor(EnvironmentId env, ClaimId claim);
+  // Whether a resource owns this descriptor number.
+  bool owns_descriptor(int fd);
 
   ProcessBook book();
 

@@ -158,7 +158,12 @@ napi_value channel_cancel(Call& call) { return call.boolean(hub_of(call).cancel(
 napi_value channel_adopt(Call& call) {
   const auto fd = static_cast<int>(call.integer(0, "fd", INT_MAX));
   UniqueFd copy;
-  if (call.boolean(1, "duplicate")) {
+  const bool is_duplicate = call.boolean(1, "duplicate");
+  if (!is_duplicate && (SocketNumber::is_taken(fd) || Registry::instance().owns_descriptor(fd))) {
+    throw Failure(FailureKind::state, "descriptor-owned",
+                  "descriptor " + std::to_string(fd) + " has an owner here already; adopt a duplicate of it");
+  }
+  if (is_duplicate) {
     copy = duplicate_fd(fd);
     if (!copy) throw system_failure("fd_channel", "fcntl", errno);
   }

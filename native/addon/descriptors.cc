@@ -9,6 +9,7 @@
 #include "addon/claims.h"
 #include "addon/methods.h"
 #include "fault.h"
+#include "fd_channel/socket_number.h"
 #include "pidfd.h"
 
 namespace usm_ipc {
@@ -22,6 +23,10 @@ UniqueFd duplicate(int fd) {
 }
 
 UniqueFd take_over(int fd) {
+  if (SocketNumber::is_taken(fd)) {
+    throw Failure(FailureKind::state, "descriptor-owned",
+                  "descriptor " + std::to_string(fd) + " is a channel's or a listener's; adopt a duplicate of it");
+  }
   const int flags = ::fcntl(fd, F_GETFD);
   if (flags < 0) throw system_failure("system", "fcntl(F_GETFD)", errno, "descriptor " + std::to_string(fd));
   UniqueFd owned(fd);

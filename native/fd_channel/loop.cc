@@ -44,7 +44,9 @@ void admit(Port& port, Direction direction) {
 PortRef Loop::add(PortKind kind, UniqueFd&& socket) {
   if (stopping_) throw closed();
   auto port = std::make_shared<Port>(++last_port_, kind);
+  SocketNumber number(socket.get());
   ports_.emplace(port->id, port);
+  port->number = std::move(number);
   port->socket = std::move(socket);
   return port;
 }
@@ -226,6 +228,7 @@ void Loop::close_port(PortRef port, const Failure& why) {
   port->closed = why;
   if (port->registered) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, port->socket.get(), nullptr);
   port->name.remove();
+  port->number.reset();
   port->socket.reset();
   for (const Direction direction : {Direction::in, Direction::out}) {
     while (!port->queue(direction).empty()) {

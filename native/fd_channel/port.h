@@ -9,6 +9,7 @@
 
 #include "fd_channel/address.h"
 #include "fd_channel/socket.h"
+#include "fd_channel/socket_number.h"
 
 namespace usm_ipc {
 
@@ -39,7 +40,8 @@ struct Port {
 
   const uint64_t id;
   const PortKind kind;
-  UniqueFd socket;                 // none: closed
+  UniqueFd socket;      // none: closed
+  SocketNumber number;  // of `socket`
   std::deque<Request> waiting[2];  // by Direction
   // Requests whose completion has not been taken, the waiting ones included; by Direction.
   size_t unsettled[2] = {0, 0};

@@ -1,5 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { Descriptor } from '../../host/descriptor.ts'
 import { FdChannel, type Frame } from '../../host/sharing/fd_channel.ts'
 import { alive, bytes, drain, fill, numberOf, numbered, tick } from './fd_channel_helpers.ts'
 
@@ -244,5 +245,21 @@ test('the bytes of a send cannot be given away while its descriptors are read', 
   await t.throwsAsync(here.send(data, { descriptors }), { code: 'ERR_USM_IPC_EMPTY_FRAME' })
   await t.throwsAsync(there.receive({ timeoutMs: 0 }), { code: 'ERR_USM_IPC_TIMEOUT' })
   here.close()
+  there.close()
+})
+
+test('what has an owner is not adopted again', (t) => {
+  const [here, there] = FdChannel.pair()
+  const owned = { name: 'StateError', code: 'ERR_USM_IPC_DESCRIPTOR_OWNED' }
+  const { fd } = here
+  t.throws(() => FdChannel.adopt(fd), owned)
+  t.throws(() => Descriptor.adopt(fd), owned)
+  const descriptor = Descriptor.duplicate(fd)
+  t.throws(() => FdChannel.adopt(descriptor.number), owned)
+  t.is(here.fd, fd, 'refusing closes nothing')
+  here.close()
+  const again = FdChannel.adopt(descriptor)
+  t.true(descriptor.isClosed)
+  again.close()
   there.close()
 })
