@@ -156,6 +156,8 @@ export interface NativeAddon {
   setFault?(name: string, countdown: number): void
   /** Fault builds only: every name that setFault knows. */
   faultPoints?(): string[]
+  /** Fault builds only: how often the host backend has called `mmap` and `munmap`. A second munmap fails silently, so only a count shows it. */
+  callCounts?(): { mmap?: number; munmap?: number }
 }
 
 function loadAdvice(message: string): string {

@@ -14,6 +14,7 @@ namespace {
 struct Faults {
   std::mutex mutex;
   std::map<std::string, int> countdowns;
+  std::map<std::string, unsigned> calls;
 };
 
 Faults& faults() {
@@ -67,6 +68,18 @@ void set_fault(const char* name, int countdown) {
   } else {
     all.countdowns[name] = countdown;
   }
+}
+
+void count_call(const char* name) noexcept {
+  Faults& all = faults();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  ++all.calls[name];
+}
+
+std::map<std::string, unsigned> call_counts() {
+  Faults& all = faults();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  return all.calls;
 }
 
 }  // namespace usm_ipc

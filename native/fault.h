@@ -1,6 +1,8 @@
-// Fault points: tests make the n-th passage of a named step fail. Compiled out of the released addon.
+// Fault points: tests make the n-th passage of a named step fail, and count system calls that must come in pairs. Compiled
+// out of the released addon.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,8 +14,11 @@ const std::vector<std::string>& fault_points();
 // Throws Failure{driver, "injected"} when this passage is the one that was asked for.
 void fault_point(const char* name);
 void set_fault(const char* name, int countdown);
+void count_call(const char* name) noexcept;
+std::map<std::string, unsigned> call_counts();
 #else
 inline void fault_point(const char*) {}
+inline void count_call(const char*) noexcept {}
 #endif
 
 }  // namespace usm_ipc

@@ -1,4 +1,5 @@
 import { HandleError, rangeError, typeError } from '../errors.ts'
+import { checkOptions } from '../options.ts'
 import { MAX_ENVELOPE, type Core } from './core.ts'
 import {
   BACKENDS, DESCRIPTOR_KINDS, HEADER, KINDS, LAYOUTS, MESSAGES, SECTIONS, VERDICTS,
@@ -66,6 +67,8 @@ export interface EnvelopeSections {
  */
 export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeSections): Uint8Array {
   // Reading what the caller gave can run the caller's code, which may seal as well: all of it before this one is begun.
+  checkOptions(sections, ['handle', 'further', 'descriptors', 'array', 'name', 'unknown'], 'seal: sections')
+  checkOptions(header, HEADER_NAMES, 'seal: header')
   const { handle, further = [], descriptors, array, name, unknown = [] } = sections
   const parts: [type: number, flags: number, bytes: Uint8Array][] = [[SECTIONS.handle, 1, handle]]
   for (const { role, bytes } of further) parts.push([SECTIONS['further-handle'], 1, furtherBytes(role, bytes)])
@@ -78,6 +81,10 @@ export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeS
   return sealer.end()
 }
 
+const HEADER_NAMES: readonly (keyof EnvelopeHeader)[] = [
+  'kind', 'backend', 'layout', 'deviceUuid', 'allocationSize', 'offset', 'nbytes', 'allocationId', 'pid', 'startTime', 'pidNamespace',
+  'bootId', 'created', 'expires', 'nonce',
+]
 const U32 = 0xffff_ffff
 const TOO_LONG = VERDICTS.indexOf('too-long')
 const BUFFER_TOO_SMALL = VERDICTS.indexOf('buffer-too-small')
@@ -188,6 +195,7 @@ function nameBytes(name: string): Uint8Array {
 /** The bytes of an array section. */
 export function arrayBytes(array: ArrayMetadata): Uint8Array {
   if (typeof array !== 'object' || array === null) throw typeError('invalid-array', 'array must be an object: { code, bits, lanes, shape, strides? }')
+  checkOptions(array, ['code', 'bits', 'lanes', 'shape', 'strides'], 'array')
   const { code, bits, lanes, shape, strides } = array
   checkInteger(code, 'code', 0, 0xff)
   checkInteger(bits, 'bits', 0, 0xff)

@@ -65,6 +65,12 @@ napi_value list_fault_points(Call& call) {
   for (const std::string& name : fault_points()) result.Set(result.Length(), name);
   return result;
 }
+
+napi_value list_call_counts(Call& call) {
+  Napi::Object result = Napi::Object::New(call.env());
+  for (const auto& [name, count] : call_counts()) result.Set(name, count);
+  return result;
+}
 #endif
 
 }  // namespace
@@ -76,6 +82,7 @@ void add_system(Methods& methods) {
 #ifdef USM_IPC_FAULTS
   methods.push_back(method<set_fault_method>("setFault"));
   methods.push_back(method<list_fault_points>("faultPoints"));
+  methods.push_back(method<list_call_counts>("callCounts"));
 #endif
 }
 

@@ -18,9 +18,15 @@ namespace usm_ipc {
 namespace {
 
 // Unmaps unless the memory is handed over.
+void unmap(void* base, uint64_t nbytes) noexcept {
+  count_call("munmap");
+  ::munmap(base, nbytes);
+}
+
 class Mapping {
  public:
   Mapping(uint64_t nbytes, int protection, int flags, int fd) : nbytes_(nbytes) {
+    count_call("mmap");
     base_ = ::mmap(nullptr, nbytes, protection, flags, fd, 0);
     if (base_ == MAP_FAILED) {
       throw system_failure("host", "mmap", errno,
@@ -30,7 +36,7 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping() {
-    if (base_ != nullptr) ::munmap(base_, nbytes_);
+    if (base_ != nullptr) unmap(base_, nbytes_);
   }
   void* release() { return std::exchange(base_, nullptr); }
 
@@ -180,7 +186,7 @@ class HostBackend final : public Backend {
   }
 
   void close(Memory& memory) noexcept override {
-    if (memory.base != nullptr) ::munmap(std::exchange(memory.base, nullptr), memory.nbytes);
+    if (memory.base != nullptr) unmap(std::exchange(memory.base, nullptr), memory.nbytes);
     memory.fd.reset();
   }
 

@@ -4,7 +4,7 @@ import { IPCMemoryHandle, decode, getMemHandle, type OpenOptions } from '../../h
 import { HEADER, fromHex, fromUuid, seal, type Envelope } from '../../host/core/index.ts'
 import { asForeign, forged } from '../support/forge.ts'
 import { refused } from '../support/refused.ts'
-import { unchanged } from '../support/unchanged.ts'
+import { unmapped } from '../support/unchanged.ts'
 import { NBYTES, allocate, exported } from './support.ts'
 import type { BackendUnderTest, ContractCase } from './types.ts'
 
@@ -78,7 +78,7 @@ export const badInput: ContractCase[] = [
       // As its own export, and as another process's with the right descriptor in hand.
       for (const [bytes, more] of [[shared.bytes, {}], [asForeign(shared.bytes), { descriptor: shared.handle.descriptors[0]! }]] as const) {
         const bad = make(bytes)
-        const error = unchanged(() => refused(open(backend, bad, nbytes, { ...more, ...options }), 'HandleError', code, says))
+        const error = unmapped(() => refused(open(backend, bad, nbytes, { ...more, ...options }), 'HandleError', code, says))
         assert.equal((error as unknown as { verdict: string }).verdict, code.toLowerCase().replaceAll('_', '-'))
       }
     },
@@ -95,7 +95,7 @@ export const badInput: ContractCase[] = [
         allocationId: fromHex(e.allocationId)!, pid: e.pid, startTime: BigInt(e.startTime), pidNamespace: BigInt(e.pidNamespace),
         bootId: fromUuid(e.bootId) ?? fromHex(e.bootId)!, created: e.created, expires: 0, nonce: fromHex(e.nonce)!,
       }, { handle: new Uint8Array(64) })
-      unchanged(() => refused(open(backend, sealed), 'HandleError', 'WRONG_BACKEND', /open it with a device of that backend/))
+      unmapped(() => refused(open(backend, sealed), 'HandleError', 'WRONG_BACKEND', /open it with a device of that backend/))
     },
   },
   {
@@ -106,7 +106,7 @@ export const badInput: ContractCase[] = [
       const bytes = asForeign(shared.bytes)
       const options = { descriptor: shared.handle.descriptors[0]! }
       const codes = new Set<string>()
-      unchanged(() => {
+      unmapped(() => {
         for (let length = 0; length < bytes.length; length++) {
           assert.throws(open(backend, bytes.subarray(0, length), undefined, options), { name: 'HandleError' })
         }
@@ -144,11 +144,11 @@ export const badInput: ContractCase[] = [
       // The id of one, everything else of two.
       const id = one.bytes.subarray(HEADER.allocation_random, HEADER.allocation_random + 16)
       const mixed = forged(two.bytes, (_, bytes) => bytes.set(id, HEADER.allocation_random))
-      unchanged(() => refused(open(backend, mixed), 'HandleError', 'IDENTITY_MISMATCH', /names other memory/))
+      unmapped(() => refused(open(backend, mixed), 'HandleError', 'IDENTITY_MISMATCH', /names other memory/))
       const larger = forged(one.bytes, (view) => view.setBigUint64(HEADER.allocation_size, BigInt(2 * NBYTES), true))
-      unchanged(() => assert.throws(open(backend, larger), { name: 'HandleError' }))
+      unmapped(() => assert.throws(open(backend, larger), { name: 'HandleError' }))
       const never = forged(one.bytes, (view) => view.setBigUint64(HEADER.allocation_counter, 1n << 40n, true))
-      unchanged(() => refused(open(backend, never), 'HandleError', 'NEVER_ISSUED', /never issued: the handle is forged/))
+      unmapped(() => refused(open(backend, never), 'HandleError', 'NEVER_ISSUED', /never issued: the handle is forged/))
     },
   },
   {

@@ -7,7 +7,7 @@ import { Descriptor, FdChannel, IPCMemoryHandle, MemoryUSMDevice, ledger } from 
 import { asForeign, forged, handleAt } from '../support/forge.ts'
 import { SEAL, SEALED, memfdServer, type Memfd } from '../support/memfds.ts'
 import { refused } from '../support/refused.ts'
-import { unchanged } from '../support/unchanged.ts'
+import { unchanged, unmapped } from '../support/unchanged.ts'
 import { NBYTES, bytesOf, exported, pattern } from './support.ts'
 import type { BackendUnderTest, ContractCase } from './types.ts'
 
@@ -43,9 +43,9 @@ export const descriptors: ContractCase[] = [
       try {
         using shared = exported(backend)
         const file = await server.make(size, seals)
-        unchanged(() => refused(open(backend, naming(shared.bytes, file), file.fd), 'HandleError', code, says))
+        unmapped(() => refused(open(backend, naming(shared.bytes, file), file.fd), 'HandleError', code, says))
         using owned = Descriptor.duplicate(file.fd)
-        unchanged(() => refused(open(backend, naming(shared.bytes, file), owned), 'HandleError', code, says))
+        unmapped(() => refused(open(backend, naming(shared.bytes, file), owned), 'HandleError', code, says))
       } finally {
         await server.close()
       }
@@ -78,7 +78,7 @@ export const descriptors: ContractCase[] = [
         const file = await server.make(NBYTES, SEALED)
         const bytes = asForeign(shared.bytes)
         for (const descriptor of [file.fd, second.handle.descriptors[0]!]) {
-          unchanged(() => refused(open(backend, bytes, descriptor), 'HandleError', 'DESCRIPTOR_FOREIGN', /another memfd .* than the handle names/))
+          unmapped(() => refused(open(backend, bytes, descriptor), 'HandleError', 'DESCRIPTOR_FOREIGN', /another memfd .* than the handle names/))
         }
       } finally {
         await server.close()
@@ -97,7 +97,7 @@ export const descriptors: ContractCase[] = [
         using shared = exported(backend)
         const bytes = asForeign(shared.bytes)
         for (const fd of [...opened, here.fd]) {
-          unchanged(() => refused(open(backend, bytes, fd), 'HandleError', 'DESCRIPTOR_WRONG_KIND', /the handle wants the exporter's memfd/))
+          unmapped(() => refused(open(backend, bytes, fd), 'HandleError', 'DESCRIPTOR_WRONG_KIND', /the handle wants the exporter's memfd/))
         }
       } finally {
         for (const fd of opened) closeSync(fd)
@@ -113,11 +113,11 @@ export const descriptors: ContractCase[] = [
     run(backend) {
       using shared = exported(backend)
       const bytes = asForeign(shared.bytes)
-      unchanged(() => refused(open(backend, bytes), 'HandleError', 'DESCRIPTOR_MISSING', /receive it over an FdChannel, pass it as `descriptor`, or allow `allowPidfd`/))
+      unmapped(() => refused(open(backend, bytes), 'HandleError', 'DESCRIPTOR_MISSING', /receive it over an FdChannel, pass it as `descriptor`, or allow `allowPidfd`/))
       const closed = Descriptor.duplicate(shared.handle.descriptors[0]!.number)
       closed.close()
-      unchanged(() => refused(open(backend, bytes, closed), 'StateError', 'CLOSED', /the descriptor is closed/))
-      const error = unchanged(() => refused(open(backend, bytes, 999_999), 'DriverError', 'SYSTEM_CALL_FAILED', /EBADF/))
+      unmapped(() => refused(open(backend, bytes, closed), 'StateError', 'CLOSED', /the descriptor is closed/))
+      const error = unmapped(() => refused(open(backend, bytes, 999_999), 'DriverError', 'SYSTEM_CALL_FAILED', /EBADF/))
       assert.equal((error as unknown as { result: string }).result, 'EBADF')
     },
   },
@@ -148,7 +148,7 @@ export const descriptors: ContractCase[] = [
       first.close()
       assert.deepEqual(bytesOf(second), pattern(10))
       second.close()
-      unchanged(() => refused(open(backend, bytes), 'HandleError', 'DESCRIPTOR_MISSING', /must come beside it/))
+      unmapped(() => refused(open(backend, bytes), 'HandleError', 'DESCRIPTOR_MISSING', /must come beside it/))
     },
   },
   {
@@ -224,8 +224,8 @@ export const descriptors: ContractCase[] = [
       const flags = (bytes: Uint8Array, value: number): Uint8Array =>
         forged(asForeign(bytes), (view) => view.setUint32(handleAt(bytes) + 28, value, true))
       const [sealed, unsealed] = [readOnly.handle.descriptors[0]!, writable.handle.descriptors[0]!]
-      unchanged(() => refused(open(backend, flags(readOnly.bytes, 0), sealed), 'HandleError', 'DESCRIPTOR_UNSEALED', /F_SEAL_FUTURE_WRITE too much/))
-      unchanged(() => refused(open(backend, flags(writable.bytes, 1), unsealed), 'HandleError', 'DESCRIPTOR_UNSEALED', /F_SEAL_FUTURE_WRITE missing/))
+      unmapped(() => refused(open(backend, flags(readOnly.bytes, 0), sealed), 'HandleError', 'DESCRIPTOR_UNSEALED', /F_SEAL_FUTURE_WRITE too much/))
+      unmapped(() => refused(open(backend, flags(writable.bytes, 1), unsealed), 'HandleError', 'DESCRIPTOR_UNSEALED', /F_SEAL_FUTURE_WRITE missing/))
     },
   },
   {
@@ -266,27 +266,27 @@ export const descriptors: ContractCase[] = [
         new DataView(bytes.buffer).setBigUint64(at, value, true)
         return bytes
       }
-      unchanged(() => refused(vendor(raw.subarray(0, 31)), 'HandleError', 'BAD_HANDLE_LENGTH', /length is not its layout's/))
-      unchanged(() => refused(vendor(new Uint8Array(0)), 'HandleError', 'BAD_HANDLE_LENGTH', /length is not its layout's/))
-      unchanged(() => refused(vendor(Uint8Array.of(...raw, 0)), 'HandleError', 'BAD_HANDLE_LENGTH', /length/))
-      unchanged(() => refused(vendor(changed(16, 0n)), 'HandleError', 'HANDLE_ZERO_SIZE', /empty/))
-      unchanged(() => refused(vendor(changed(16, 1n << 60n)), 'HandleError', 'SIZE_TOO_LARGE', /above 2\^53-1/))
-      unchanged(() => refused(vendor(changed(8, 0n)), 'HandleError', 'HANDLE_NO_IDENTITY', /identity is zero/))
-      unchanged(() => refused(vendor(changed(8, 12345n)), 'HandleError', 'DESCRIPTOR_FOREIGN', /another memfd/))
-      unchanged(() => refused(vendor(changed(16, BigInt(2 * NBYTES))), 'HandleError', 'DESCRIPTOR_TOO_SMALL', /has 4096 bytes/))
-      unchanged(() => refused(vendor(changed(24, 0x8_0000_0003n)), 'HandleError', 'HANDLE_PADDING', /are not zero/))
-      unchanged(() => refused(vendor(changed(24, 0xffff_fffdn)), 'HandleError', 'HANDLE_NEGATIVE_FD', /negative/))
-      unchanged(() => refused(vendor(raw, NBYTES + 1), 'RangeError', 'OUT_OF_RANGE', /do not fit into 4096/))
-      unchanged(() => refused(vendor(raw, NBYTES, { offset: 1 }), 'RangeError', 'OUT_OF_RANGE', /do not fit into 4096/))
-      unchanged(() => refused(vendor(raw, 1, { offset: -1 }), 'RangeError', 'INVALID_OFFSET', /integer from 0/))
-      unchanged(() => refused(vendor(raw, 0), 'RangeError', 'INVALID_NBYTES', /integer > 0/))
-      unchanged(() => refused(vendor(raw, undefined as never, { offset: '0' }), 'TypeError', 'INVALID_OFFSET', /number of bytes/))
-      unchanged(() => refused(vendor(raw, NBYTES, { layout: 'memfd' }), 'TypeError', 'UNKNOWN_LAYOUT', /layout must be one of host/))
-      unchanged(() => refused(vendor(new Uint8Array(64), 1, { layout: 'cuda' }), 'HandleError', 'WRONG_BACKEND', /cuda handle is not opened by a host device/))
-      unchanged(() => refused(vendor(raw, NBYTES, { descriptor: undefined }), 'HandleError', 'DESCRIPTOR_MISSING', /must come beside it/))
-      unchanged(() => refused(vendor(raw, NBYTES, { descriptor: undefined, allowPidfd: true }), 'TypeError', 'INVALID_OPTIONS', /allowPidfd cannot fetch/))
-      unchanged(() => refused(() => IPCMemoryHandle.openVendor(raw, backend.selector, NBYTES, undefined as never), 'TypeError', 'UNKNOWN_LAYOUT', /layout must be one of/))
-      unchanged(() => refused(() => IPCMemoryHandle.openVendor('raw' as never, backend.selector, NBYTES, { layout: 'host' }), 'TypeError', 'INVALID_BYTES', /must be a Uint8Array/))
+      unmapped(() => refused(vendor(raw.subarray(0, 31)), 'HandleError', 'BAD_HANDLE_LENGTH', /length is not its layout's/))
+      unmapped(() => refused(vendor(new Uint8Array(0)), 'HandleError', 'BAD_HANDLE_LENGTH', /length is not its layout's/))
+      unmapped(() => refused(vendor(Uint8Array.of(...raw, 0)), 'HandleError', 'BAD_HANDLE_LENGTH', /length/))
+      unmapped(() => refused(vendor(changed(16, 0n)), 'HandleError', 'HANDLE_ZERO_SIZE', /empty/))
+      unmapped(() => refused(vendor(changed(16, 1n << 60n)), 'HandleError', 'SIZE_TOO_LARGE', /above 2\^53-1/))
+      unmapped(() => refused(vendor(changed(8, 0n)), 'HandleError', 'HANDLE_NO_IDENTITY', /identity is zero/))
+      unmapped(() => refused(vendor(changed(8, 12345n)), 'HandleError', 'DESCRIPTOR_FOREIGN', /another memfd/))
+      unmapped(() => refused(vendor(changed(16, BigInt(2 * NBYTES))), 'HandleError', 'DESCRIPTOR_TOO_SMALL', /has 4096 bytes/))
+      unmapped(() => refused(vendor(changed(24, 0x8_0000_0003n)), 'HandleError', 'HANDLE_PADDING', /are not zero/))
+      unmapped(() => refused(vendor(changed(24, 0xffff_fffdn)), 'HandleError', 'HANDLE_NEGATIVE_FD', /negative/))
+      unmapped(() => refused(vendor(raw, NBYTES + 1), 'RangeError', 'OUT_OF_RANGE', /do not fit into 4096/))
+      unmapped(() => refused(vendor(raw, NBYTES, { offset: 1 }), 'RangeError', 'OUT_OF_RANGE', /do not fit into 4096/))
+      unmapped(() => refused(vendor(raw, 1, { offset: -1 }), 'RangeError', 'INVALID_OFFSET', /integer from 0/))
+      unmapped(() => refused(vendor(raw, 0), 'RangeError', 'INVALID_NBYTES', /integer > 0/))
+      unmapped(() => refused(vendor(raw, undefined as never, { offset: '0' }), 'TypeError', 'INVALID_OFFSET', /number of bytes/))
+      unmapped(() => refused(vendor(raw, NBYTES, { layout: 'memfd' }), 'TypeError', 'UNKNOWN_LAYOUT', /layout must be one of host/))
+      unmapped(() => refused(vendor(new Uint8Array(64), 1, { layout: 'cuda' }), 'HandleError', 'WRONG_BACKEND', /cuda handle is not opened by a host device/))
+      unmapped(() => refused(vendor(raw, NBYTES, { descriptor: undefined }), 'HandleError', 'DESCRIPTOR_MISSING', /must come beside it/))
+      unmapped(() => refused(vendor(raw, NBYTES, { descriptor: undefined, allowPidfd: true }), 'TypeError', 'INVALID_OPTIONS', /allowPidfd cannot fetch/))
+      unmapped(() => refused(() => IPCMemoryHandle.openVendor(raw, backend.selector, NBYTES, undefined as never), 'TypeError', 'UNKNOWN_LAYOUT', /layout must be one of/))
+      unmapped(() => refused(() => IPCMemoryHandle.openVendor('raw' as never, backend.selector, NBYTES, { layout: 'host' }), 'TypeError', 'INVALID_BYTES', /must be a Uint8Array/))
     },
   },
   {
@@ -295,7 +295,7 @@ export const descriptors: ContractCase[] = [
       using memory = new MemoryUSMDevice(NBYTES, { device: backend.selector })
       using handle = new IPCMemoryHandle(memory)
       const { number } = handle.descriptors[0]!
-      unchanged(() => refused(() => Descriptor.adopt(number), 'StateError', 'DESCRIPTOR_OWNED', /adopt a duplicate of it/))
+      unmapped(() => refused(() => Descriptor.adopt(number), 'StateError', 'DESCRIPTOR_OWNED', /adopt a duplicate of it/))
       memory.fill(1)
     },
   },

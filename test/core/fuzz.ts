@@ -25,6 +25,11 @@ for (let done = 0; done < count; ) {
 }
 process.stderr.write('\n')
 REACHABLE.forEach((name, code) => console.log(`${String(fuzzer.reached[code]).padStart(9)}  ${name}`))
+console.log(`${((100 * fuzzer.checksummed) / count).toFixed(1)} % of the inputs had the right checksum`)
+if (fuzzer.checksummed * 2 < count) {
+  console.error('fewer than half of the inputs had the right checksum')
+  process.exitCode = 1
+}
 const missed = VERDICTS.filter((name, code) => code < REACHABLE.length && fuzzer.reached[code]! < least)
 if (missed.length > 0) {
   console.error(`reached less than ${least} times: ${missed.join(', ')}`)

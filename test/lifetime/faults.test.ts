@@ -93,7 +93,13 @@ async function fill(channel: FdChannel): Promise<number> {
 /** Reached by other tests than these: test/native and test/sharing. */
 const ELSEWHERE = ['channel.start']
 
-const everything = (): object => ({ ...counts(), descriptors: openDescriptors() })
+/** What is held, and what of the mappings that were made has not been unmapped, or more than once. */
+const everything = (): object => ({ ...counts(), descriptors: openDescriptors(), mapped: unpaired() })
+
+function unpaired(): number {
+  const { mmap = 0, munmap = 0 } = addon().callCounts?.() ?? {}
+  return mmap - munmap
+}
 
 async function outcome(action: () => void | Promise<void>): Promise<{ code?: string; call?: string } | undefined> {
   try {

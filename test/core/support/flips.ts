@@ -10,7 +10,7 @@ export interface FlipResult {
   fault: string | undefined
 }
 
-/** Every bit but those of the checksum, with the checksum left as it was: all refused? */
+/** Every bit, with the checksum left as it was: all refused? */
 export function plainFlips(core: Core, bytes: Uint8Array): FlipResult {
   const { exports, u8, inputAt: at } = core
   u8.set(bytes, at)

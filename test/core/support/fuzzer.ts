@@ -11,6 +11,8 @@ const CANARY = 0xa5
 export class Fuzzer {
   /** How often each verdict was given. */
   readonly reached = Array.from({ length: VERDICTS.length }, () => 0)
+  /** Inputs that had the right CRC32C. */
+  checksummed = 0
   readonly #core = new Core()
   readonly #mutator: Mutator
   readonly #listView: DataView
@@ -48,6 +50,7 @@ export class Fuzzer {
     }
     if (kind === 3) m.noise()
     else m.envelope()
+    if (m.hasRightCrc) this.checksummed++
     const policy = random.below(2) === 0 ? policyAt : 0
     if (policy !== 0) m.policy()
     if (random.below(1024) === 0) return this.#badSpan()

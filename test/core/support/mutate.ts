@@ -256,6 +256,12 @@ export class Mutator {
     return x
   }
 
+  get hasRightCrc(): boolean {
+    if (this.length < 4) return false
+    const at = this.#at + this.length - 4
+    return this.#view.getUint32(at, true) === this.#core.exports.crc32c(this.#at, this.length - 4) >>> 0
+  }
+
   #fixCrc(): void {
     if (this.length < 4) return
     this.#view.setUint32(this.#at + this.length - 4, this.#core.exports.crc32c(this.#at, this.length - 4), true)
