@@ -1,6 +1,6 @@
 /** One owner for one file descriptor. */
 import { addon } from './addon.ts'
-import { StateError, native, rangeError, typeError } from './errors.ts'
+import { StateError, checked, rangeError, typeError } from './errors.ts'
 
 const construct = Symbol('construct')
 
@@ -53,7 +53,7 @@ export class Descriptor {
 
   /** The file descriptor's number, good until `close()`. */
   get number(): number {
-    return native(() => addon().descriptorNumber(this.#openClaim()))
+    return checked(() => addon().descriptorNumber(this.#openClaim()))
   }
 
   /** Closes the descriptor. Idempotent. */
@@ -98,7 +98,7 @@ function claimed(fd: number, duplicate: boolean): Descriptor {
   checkFd(fd)
   const holder = {}
   return descriptorFrom(
-    native(() => addon().adoptDescriptor(fd, duplicate, holder)),
+    checked(() => addon().adoptDescriptor(fd, duplicate, holder)),
     holder,
   )
 }

@@ -2,7 +2,7 @@
 import { HEADER } from './core/names.generated.ts'
 import { Descriptor, checkFd, claimOf } from './descriptor.ts'
 import { environment } from './environment.ts'
-import { PeerError, fromNative, native as checked, typeError } from './errors.ts'
+import { PeerError, checked, typeError } from './errors.ts'
 
 export interface DescriptorOptions {
   /** The descriptor itself (it stays the caller's), or its number. */
@@ -92,15 +92,10 @@ function fetched(envelopeAt: number, handleAt: number): Found | undefined {
   // drop this process's POSIX locks on that file.
   if (pid === process.pid) return undefined
   const holder = {}
-  let claim: number
-  try {
-    claim = native.descriptorOf(
-      pid, view.getBigUint64(HEADER.start_time, true), view.getBigUint64(HEADER.pid_namespace, true),
-      new DataView(u8.buffer).getInt32(handleAt + HOST_FD, true), holder,
-    )
-  } catch (error) {
-    throw fromNative(error)
-  }
+  const claim = checked(() => native.descriptorOf(
+    pid, view.getBigUint64(HEADER.start_time, true), view.getBigUint64(HEADER.pid_namespace, true),
+    new DataView(u8.buffer).getInt32(handleAt + HOST_FD, true), holder,
+  ))
   return { claim, done: () => native.end(claim) }
 }
 

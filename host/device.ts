@@ -2,7 +2,7 @@ import { addon } from './addon.ts'
 import { quote } from './arguments.ts'
 import { toUuid } from './core/bytes.ts'
 import { BACKENDS, type BackendName } from './core/names.generated.ts'
-import { DriverError, fromNative, typeError } from './errors.ts'
+import { DriverError, checked, typeError } from './errors.ts'
 
 /** SYCL's words for what a device is. */
 export type DeviceType = 'gpu' | 'cpu' | 'accelerator' | 'host'
@@ -95,11 +95,8 @@ function enumerate(): Device[] {
   const found: Device[] = []
   native.backends().forEach(({ name, unavailable }, backendIndex) => {
     if (unavailable !== '') return
-    try {
-      native.devices(backendIndex).forEach((d, index) => found.push(new Device(name as BackendName, backendIndex, index, d)))
-    } catch (error) {
-      throw fromNative(error)
-    }
+    const devices = checked(() => native.devices(backendIndex))
+    devices.forEach((d, index) => found.push(new Device(name as BackendName, backendIndex, index, d)))
   })
   return found
 }

@@ -5,7 +5,7 @@
 import { addon, type NativeAddon, type ProcessIdentity } from './addon.ts'
 import { Core } from './core/core.ts'
 import { Ledger } from './core/ledger.ts'
-import { native as checked } from './errors.ts'
+import { checked } from './errors.ts'
 import { variable } from './variables.ts'
 
 export interface Environment {

@@ -96,7 +96,7 @@ export function fromNative(error: unknown): unknown {
 }
 
 /** Runs a native call; its errors get their classes. */
-export function native<T>(call: () => T): T {
+export function checked<T>(call: () => T): T {
   try {
     return call()
   } catch (error) {

@@ -1,9 +1,9 @@
 import { checkNbytes, checkRange } from './arguments.ts'
 import { fromHex } from './core/bytes.ts'
-import { arrayBytes, Sealer, type ArrayMetadata } from './core/seal.ts'
+import { arrayBytes, nameBytes, Sealer, type ArrayMetadata } from './core/seal.ts'
 import { SECTIONS, type LayoutName } from './core/names.generated.ts'
 import { environment } from './environment.ts'
-import { fromNative, rangeError, typeError } from './errors.ts'
+import { checked, rangeError, typeError } from './errors.ts'
 import { memoryClaim, type MemoryUSMDevice } from './memory.ts'
 
 export interface ExportOptions {
@@ -56,12 +56,7 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
     nonce: crypto.getRandomValues(new Uint8Array(16)),
   })
   const entriesAt = core.scratchAt
-  let length: number
-  try {
-    length = native.get(held.claim, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY, entriesAt, ENTRIES_CAPACITY)
-  } catch (error) {
-    throw fromNative(error)
-  }
+  const length = checked(() => native.get(held.claim, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY, entriesAt, ENTRIES_CAPACITY))
   try {
     sealer.sectionInPlace(SECTIONS.handle, 1, length)
     const count = core.u8[entriesAt]!
@@ -81,10 +76,3 @@ function expiry(created: number, ttl: unknown): number {
   if (!Number.isSafeInteger(created + ttl) || ttl <= 0) throw rangeError('invalid-ttl', `ttl must be an integer > 0 in milliseconds, not ${ttl}`)
   return created + ttl
 }
-
-function nameBytes(name: unknown): Uint8Array {
-  if (typeof name !== 'string') throw typeError('invalid-name', `name must be a string, not ${typeof name}`)
-  if (!name.isWellFormed()) throw rangeError('invalid-name', 'name has a lone surrogate')
-  return new TextEncoder().encode(name)
-}
-

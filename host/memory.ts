@@ -3,7 +3,7 @@ import { inSlices, type CopyOptions } from './copy.ts'
 import { fromHex } from './core/bytes.ts'
 import { selectDevice, type Device } from './device.ts'
 import { environment } from './environment.ts'
-import { StateError, fromNative, rangeError, typeError } from './errors.ts'
+import { StateError, checked, fromNative, rangeError, typeError } from './errors.ts'
 import { checkOptions } from './options.ts'
 
 /** SYCL's kinds of unified shared memory. */
@@ -72,13 +72,9 @@ export abstract class UsmMemory {
     this.#offset = 0
     const { core, native, books } = environment()
     books.ledger.nextId(core.scratchAt)
-    try {
-      this.#claim = native.allocate(
-        this.device.backendIndex, this.device.index, USM_CODES[usmType], this.#nbytes, readOnly, core.u8, core.scratchAt, this,
-      )
-    } catch (error) {
-      throw fromNative(error)
-    }
+    this.#claim = checked(() => native.allocate(
+      this.device.backendIndex, this.device.index, USM_CODES[usmType], this.#nbytes, readOnly, core.u8, core.scratchAt, this,
+    ))
     try {
       this.#record = books.add('allocation', core.scratchAt, this.#nbytes, this.#claim)
     } catch (error) {
@@ -126,23 +122,19 @@ export abstract class UsmMemory {
     const claim = this.#live('copyFrom')
     const { native } = environment()
     this.#writable('copyFrom')
-    try {
-      if (source instanceof UsmMemory) {
-        const from = source.#live('copyFrom: the source')
-        if (source.device.backend !== this.device.backend) {
-          throw typeError('wrong-backend', `copyFrom: the source is memory of ${source.device.backend}, this is of ${this.device.backend}: copy through the host`)
-        }
-        checkRange(offset, source.#nbytes, this.#nbytes, 'copyFrom')
-        native.copy(claim, this.#offset + offset, from, source.#offset, source.#nbytes)
-        return source.#nbytes
+    if (source instanceof UsmMemory) {
+      const from = source.#live('copyFrom: the source')
+      if (source.device.backend !== this.device.backend) {
+        throw typeError('wrong-backend', `copyFrom: the source is memory of ${source.device.backend}, this is of ${this.device.backend}: copy through the host`)
       }
-      const bytes = asBytes(source, 'source')
-      checkRange(offset, bytes.length, this.#nbytes, 'copyFrom')
-      if (bytes.length > 0) native.write(claim, this.#offset + offset, bytes)
-      return bytes.length
-    } catch (error) {
-      throw fromNative(error)
+      checkRange(offset, source.#nbytes, this.#nbytes, 'copyFrom')
+      checked(() => native.copy(claim, this.#offset + offset, from, source.#offset, source.#nbytes))
+      return source.#nbytes
     }
+    const bytes = asBytes(source, 'source')
+    checkRange(offset, bytes.length, this.#nbytes, 'copyFrom')
+    if (bytes.length > 0) checked(() => native.write(claim, this.#offset + offset, bytes))
+    return bytes.length
   }
 
   /**
@@ -156,11 +148,7 @@ export abstract class UsmMemory {
     const claim = this.#live('copyTo')
     const bytes = asBytes(target, 'target')
     checkRange(offset, bytes.length, this.#nbytes, 'copyTo')
-    try {
-      if (bytes.length > 0) environment().native.read(claim, this.#offset + offset, bytes)
-    } catch (error) {
-      throw fromNative(error)
-    }
+    if (bytes.length > 0) checked(() => environment().native.read(claim, this.#offset + offset, bytes))
     return bytes.length
   }
 
@@ -170,11 +158,7 @@ export abstract class UsmMemory {
     this.#writable('fill')
     if (!Number.isInteger(value) || value < 0 || value > 255) throw rangeError('invalid-byte', `fill: value must be a byte from 0 to 255, not ${quote(value)}`)
     const length = this.#lengthFrom(offset, nbytes, 'fill')
-    try {
-      environment().native.fill(claim, this.#offset + offset, length, value)
-    } catch (error) {
-      throw fromNative(error)
-    }
+    checked(() => environment().native.fill(claim, this.#offset + offset, length, value))
   }
 
   /** `copyFrom` in slices, between which the event loop runs. The source must not change until it resolves. */

@@ -187,8 +187,10 @@ function descriptorBytes(wanted: readonly WantedDescriptor[]): Uint8Array {
   return out
 }
 
-function nameBytes(name: string): Uint8Array {
-  if (!name.isWellFormed()) throw rangeError('invalid-envelope', 'name must not have unpaired surrogates')
+/** The bytes of a name section. */
+export function nameBytes(name: unknown): Uint8Array {
+  if (typeof name !== 'string') throw typeError('invalid-name', `name must be a string, not ${typeof name}`)
+  if (!name.isWellFormed()) throw rangeError('invalid-name', 'name has a lone surrogate')
   return new TextEncoder().encode(name)
 }
 

@@ -2,7 +2,7 @@
 import { addon, type NativeChannel, type NativeFrame, type PeerCredentials } from '../addon.ts'
 import { asBytes } from '../arguments.ts'
 import { Descriptor, checkFd, claimOf, descriptorFrom } from '../descriptor.ts'
-import { StateError, native, typeError } from '../errors.ts'
+import { StateError, checked, typeError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { FdListener, type ListenOptions } from './fd_listener.ts'
 import { deadline, request, requestOptions, type RequestOptions } from './request.ts'
@@ -58,7 +58,7 @@ export class FdChannel {
 
   /** Two connected ends, to give one away: to a worker's or a child's `stdio` by its `fd`. */
   static pair(): [FdChannel, FdChannel] {
-    const [one, other] = native(() => addon().channelPair())
+    const [one, other] = checked(() => addon().channelPair())
     return [channelFrom(one), channelFrom(other)]
   }
 
@@ -87,10 +87,10 @@ export class FdChannel {
   static adopt(socket: number | Descriptor): FdChannel {
     if (!(socket instanceof Descriptor)) {
       checkFd(socket)
-      return channelFrom(native(() => addon().channelAdopt(socket, false)))
+      return channelFrom(checked(() => addon().channelAdopt(socket, false)))
     }
     const { number } = socket
-    const channel = channelFrom(native(() => addon().channelAdopt(number, true)))
+    const channel = channelFrom(checked(() => addon().channelAdopt(number, true)))
     socket.close()
     return channel
   }
@@ -165,7 +165,7 @@ export class FdChannel {
    */
   get hangup(): Promise<void> {
     if (this.#hangup === undefined) {
-      const told = new Promise<void>((resolve) => native(() => this.#native.onHangup(resolve)))
+      const told = new Promise<void>((resolve) => checked(() => this.#native.onHangup(resolve)))
       this.#hangup = told
       told.catch(() => (this.#hangup = undefined)) // could not be watched: the next one tries again
     }
@@ -179,7 +179,7 @@ export class FdChannel {
 
   /** The socket's descriptor, borrowed: for a child's `stdio`, before this end is used or closed. */
   get fd(): number {
-    return native(() => this.#native.fd)
+    return checked(() => this.#native.fd)
   }
 
   /** Pending requests keep the process alive (the default). */

@@ -1,7 +1,7 @@
 /** The listening side of channels. */
 import { resolve } from 'node:path'
 import { addon, type NativeChannel, type NativeListener } from '../addon.ts'
-import { StateError, native, rangeError, typeError } from '../errors.ts'
+import { StateError, checked, rangeError, typeError } from '../errors.ts'
 import { checkOptions } from '../options.ts'
 import { deadline, request, requestOptions, type RequestOptions } from './request.ts'
 
@@ -58,7 +58,7 @@ export class FdListener<Channel> {
     const absolute = resolve(path)
     return new FdListener(
       absolute,
-      native(() => addon().channelListen(absolute, mode, backlog)),
+      checked(() => addon().channelListen(absolute, mode, backlog)),
       wrap,
     )
   }

@@ -1,6 +1,6 @@
 /** Pending native requests as promises: deadlines, abort signals. */
 import { checkSignal } from '../copy.ts'
-import { fromNative, native, rangeError, typeError } from '../errors.ts'
+import { fromNative, checked, rangeError, typeError } from '../errors.ts'
 
 export interface RequestOptions {
   /** Aborting it gives the request up; one that has been done already keeps its result. */
@@ -40,7 +40,7 @@ export function request<Native, Result>(
     const abort = (): void => {
       if (cancel(number)) reject(signal?.reason)
     }
-    const number = native(() =>
+    const number = checked(() =>
       start((error, value) => {
         signal?.removeEventListener('abort', abort)
         if (error !== null) return reject(fromNative(error))
