@@ -102,7 +102,10 @@ export interface NativeListener {
 
 export interface NativeAddon {
   readonly build: { version: string; faults: boolean; sanitized: boolean }
-  backends(): { name: string; unavailable: string }[]
+  /** Names; loads nothing. */
+  backends(): string[]
+  /** '' where the backend can be used here; loads its driver to find out. */
+  unavailable(backend: number): string
   devices(backend: number): NativeDevice[]
   processIdentity(): ProcessIdentity
 
@@ -111,13 +114,22 @@ export interface NativeAddon {
     backend: number, device: number, usm: number, nbytes: number, readOnly: boolean,
     core: Uint8Array, allocationIdAt: number, holder: object,
   ): number
-  /** Writes the vendor handle at handleAt; at entriesAt a u32 count, 4 zero bytes, and 24 bytes a descriptor entry. Returns the handle's length. */
-  get(claim: number, core: Uint8Array, handleAt: number, handleCapacity: number, entriesAt: number, entriesCapacity: number): number
+  /** Memory that another library allocated and keeps; info() then tells the driver's base allocation. */
+  adopt(
+    backend: number, device: number, pointer: bigint, nbytes: number, core: Uint8Array, allocationIdAt: number, holder: object,
+  ): number
+  /**
+   * The handle of the address `offset` bytes into the driver's base allocation. Writes it at handleAt; at entriesAt a u32
+   * count, a u32 layout, and 24 bytes a descriptor entry. Returns the handle's length.
+   */
+  get(
+    claim: number, offset: number, core: Uint8Array, handleAt: number, handleCapacity: number, entriesAt: number, entriesCapacity: number,
+  ): number
   put(claim: number): void
-  /** allocationIdAt < 0: none. descriptor 0: none. Returns the claim. */
+  /** allocationIdAt < 0, entryAt < 0, descriptor 0: none. Returns the claim. */
   open(
-    backend: number, device: number, core: Uint8Array, handleAt: number, handleLength: number,
-    allocationIdAt: number, allocationNbytes: number, descriptor: number, holder: object,
+    backend: number, device: number, layout: number, core: Uint8Array, handleAt: number, handleLength: number,
+    allocationIdAt: number, allocationNbytes: number, entryAt: number, descriptor: number, holder: object,
   ): number
   claim(of: number, kind: number, holder: object): number
   end(claim: number): boolean
@@ -134,10 +146,12 @@ export interface NativeAddon {
 
   /** Owns fd from here on when `duplicate` is false. */
   adoptDescriptor(fd: number, duplicate: boolean, holder: object): number
-  /** A duplicate of the allocation's own descriptor (host: its memfd). */
-  exportDescriptor(claim: number, index: number, holder: object): number
+  /** A duplicate of the descriptor that must travel beside the memory's handle. */
+  exportDescriptor(claim: number, holder: object): number
   /** pidfd_open, identity check through it, pidfd_getfd. */
   descriptorOf(pid: number, startTime: bigint, pidNamespace: bigint, fd: number, holder: object): number
+  /** The same where only the pid is known. */
+  descriptorOfPid(pid: number, fd: number, holder: object): number
   descriptorNumber(claim: number): number
   /** st_dev and st_ino of a file with seals (memfds), both 0 for any other; here because Deno's fstat refuses received descriptors. */
   descriptorIdentity(claim: number): { stDev: bigint; stIno: bigint }

@@ -2,7 +2,8 @@
 import { HEADER } from './core/names.generated.ts'
 import { Descriptor, checkFd, claimOf } from './descriptor.ts'
 import { environment } from './environment.ts'
-import { PeerError, checked, typeError } from './errors.ts'
+import { HandleError, PeerError, checked, typeError } from './errors.ts'
+import type { LayoutTraits } from './layouts.ts'
 
 export interface DescriptorOptions {
   /** The descriptor itself (it stays the caller's), or its number. */
@@ -21,8 +22,16 @@ export interface Found {
   done(): void
 }
 
-const HOST_INODE = 8
-const HOST_FD = 24
+/** A handle in the core, and what is said about its descriptor. */
+export interface Wanted {
+  traits: LayoutTraits
+  /** Address of the vendor handle in the core. */
+  handleAt: number
+  /** Address of the valid envelope; -1 for a raw handle. */
+  envelopeAt: number
+  /** Address of its first descriptor entry; -1 where nothing says which file it is. */
+  entryAt: number
+}
 
 /** The options as they were when the call began: nothing of the caller's runs between checking the bytes and using them. */
 export interface DescriptorSources {
@@ -48,16 +57,14 @@ function receivedBy(channel: { readonly received: Iterable<Descriptor> }): reado
 }
 
 /**
- * @param envelopeAt - address of the valid envelope in the core; 0 for a raw handle
- * @param handleAt - address of the vendor handle in the core
  * @param live - this thread has the memory open, so no descriptor is needed; what a channel received with the handle is
  *   taken from it all the same, or it would pile up there
  */
-export function findDescriptor(sources: DescriptorSources, envelopeAt: number, handleAt: number, live: boolean): Found | undefined {
-  if (sources.received !== undefined) return received(sources.received, handleAt)
+export function findDescriptor(sources: DescriptorSources, wanted: Wanted, live: boolean): Found | undefined {
+  if (sources.received !== undefined) return received(sources.received, wanted)
   if (sources.descriptor !== undefined) return borrowed(sources.descriptor)
   if (live) return undefined
-  return sources.allowPidfd ? fetched(envelopeAt, handleAt) : undefined
+  return sources.allowPidfd ? fetched(wanted) : undefined
 }
 
 const nothing = (): void => {}
@@ -68,11 +75,19 @@ function borrowed(descriptor: Descriptor | number): Found {
   return owned(Descriptor.duplicate(descriptor))
 }
 
-function received(descriptors: readonly Descriptor[], handleAt: number): Found | undefined {
+const ENTRY_DEVICE = 8
+const ENTRY_INODE = 16
+
+function received(descriptors: readonly Descriptor[], { traits, handleAt, entryAt }: Wanted): Found | undefined {
   const { core, native } = environment()
-  const view = new DataView(core.u8.buffer, handleAt)
-  const stDev = view.getBigUint64(0, true)
-  const stIno = view.getBigUint64(HOST_INODE, true)
+  const view = new DataView(core.u8.buffer)
+  // The host's handle begins with the identity itself.
+  const identityAt = entryAt >= 0 ? entryAt + ENTRY_DEVICE : traits.name === 'host' ? handleAt : -1
+  if (identityAt < 0) {
+    throw typeError('invalid-options', `a raw ${traits.name} handle does not say which file its descriptor is: give \`descriptor\` itself`)
+  }
+  const stDev = view.getBigUint64(identityAt, true)
+  const stIno = view.getBigUint64(identityAt + ENTRY_INODE - ENTRY_DEVICE, true)
   for (const descriptor of descriptors) {
     const identity = checked(() => native.descriptorIdentity(claimOf(descriptor)))
     if (identity.stDev === stDev && identity.stIno === stIno) return owned(descriptor)
@@ -80,23 +95,48 @@ function received(descriptors: readonly Descriptor[], handleAt: number): Found |
   return undefined
 }
 
-function fetched(envelopeAt: number, handleAt: number): Found | undefined {
-  const { core, native, process } = environment()
-  const u8 = core.u8
-  const view = new DataView(u8.buffer, envelopeAt)
-  if (process.bootId.some((byte, i) => u8[envelopeAt + HEADER.boot_id + i] !== byte)) {
-    throw new PeerError('other-boot', 'the exporter ran before this machine was started, or on another one: its descriptor cannot be fetched')
-  }
-  const pid = view.getUint32(HEADER.pid, true)
+function fetched(wanted: Wanted): Found | undefined {
+  const { native, process } = environment()
+  const exporter = wanted.envelopeAt >= 0 ? sealedExporter(wanted) : namedExporter(wanted)
   // Our own memory needs no descriptor. And to close a duplicate of a file of ours, which a forged handle may name, would
   // drop this process's POSIX locks on that file.
-  if (pid === process.pid) return undefined
+  if (exporter.pid === process.pid) return exporter.own()
   const holder = {}
-  const claim = checked(() => native.descriptorOf(
-    pid, view.getBigUint64(HEADER.start_time, true), view.getBigUint64(HEADER.pid_namespace, true),
-    new DataView(u8.buffer).getInt32(handleAt + HOST_FD, true), holder,
-  ))
+  const claim = checked(() => exporter.fetch(holder))
   return { claim, done: () => native.end(claim) }
+}
+
+interface Exporter {
+  pid: number
+  own(): undefined
+  fetch(holder: object): number
+}
+
+function sealedExporter({ traits, handleAt, envelopeAt }: Wanted): Exporter {
+  const { core, native, process } = environment()
+  if (process.bootId.some((byte, i) => core.u8[envelopeAt + HEADER.boot_id + i] !== byte)) {
+    throw new PeerError('other-boot', 'the exporter ran before this machine was started, or on another one: its descriptor cannot be fetched')
+  }
+  const view = new DataView(core.u8.buffer)
+  const pid = view.getUint32(envelopeAt + HEADER.pid, true)
+  const startTime = view.getBigUint64(envelopeAt + HEADER.start_time, true)
+  const pidNamespace = view.getBigUint64(envelopeAt + HEADER.pid_namespace, true)
+  const fd = view.getInt32(handleAt + traits.fd, true)
+  return { pid, own: () => undefined, fetch: (holder) => native.descriptorOf(pid, startTime, pidNamespace, fd, holder) }
+}
+
+function namedExporter({ traits, handleAt }: Wanted): Exporter {
+  const { core, native } = environment()
+  const view = new DataView(core.u8.buffer)
+  const pid = view.getInt32(handleAt + traits.pid!, true)
+  const fd = view.getInt32(handleAt + traits.fd, true)
+  return {
+    pid,
+    own() {
+      throw new HandleError('names-this-process', 'the raw handle names this very process as its exporter: use the memory itself, or its envelope')
+    },
+    fetch: (holder) => native.descriptorOfPid(pid, fd, holder),
+  }
 }
 
 function owned(descriptor: Descriptor): Found {

@@ -65,16 +65,32 @@ export interface BackendStatus {
   reason: string
 }
 
-/** Every backend that the package knows by name. */
+/** Every backend that the package knows by name. Loads their drivers to find out. */
 export function listBackends(): BackendStatus[] {
-  const built = new Map(addon().backends().map((b) => [b.name, b.unavailable]))
-  return (Object.keys(BACKENDS) as BackendName[]).map((backend) => {
-    const reason = built.get(backend) ?? `this version of usm-ipc has no ${backend} backend`
-    return { backend, available: reason === '', reason }
-  })
+  return NAMES.map((backend) => ({ backend, available: reasonOf(backend) === '', reason: reasonOf(backend) }))
 }
 
-let devices: Device[] | undefined
+const NAMES = Object.keys(BACKENDS) as BackendName[]
+
+// Why a backend cannot be used; '' where it can. What is missing may be brought, so only success is kept.
+function reasonOf(backend: BackendName): string {
+  const index = addon().backends().indexOf(backend)
+  if (index < 0) return `this version of usm-ipc has no ${backend} backend`
+  return found.has(backend) ? '' : addon().unavailable(index)
+}
+
+const found = new Map<BackendName, readonly Device[]>()
+
+// Each backend is loaded when it is first asked for: a GPU's runtime is not started by who uses the host's memory.
+function devicesOf(backend: BackendName): readonly Device[] {
+  const known = found.get(backend)
+  if (known !== undefined) return known
+  if (reasonOf(backend) !== '') return []
+  const index = addon().backends().indexOf(backend)
+  const devices = checked(() => addon().devices(index)).map((d, i) => new Device(backend, index, i, d))
+  found.set(backend, devices)
+  return devices
+}
 
 /**
  * All devices of the backends that can be used here.
@@ -87,18 +103,7 @@ let devices: Device[] | undefined
  * ```
  */
 export function listDevices(): Device[] {
-  return [...(devices ??= enumerate())]
-}
-
-function enumerate(): Device[] {
-  const native = addon()
-  const found: Device[] = []
-  native.backends().forEach(({ name, unavailable }, backendIndex) => {
-    if (unavailable !== '') return
-    const devices = checked(() => native.devices(backendIndex))
-    devices.forEach((d, index) => found.push(new Device(name as BackendName, backendIndex, index, d)))
-  })
-  return found
+  return NAMES.flatMap(devicesOf)
 }
 
 /** Preferred first, where no backend is named: what has memory of its own before the host. */
@@ -124,25 +129,21 @@ export function selectDevice(selector: string | Device = '*'): Device {
   if (typeof selector !== 'string') throw typeError('invalid-selector', `a device selector is a string like 'host' or 'level_zero:gpu', not ${typeof selector}`)
   const { backend, type, number } = parse(selector)
   if (backend !== undefined) {
-    const status = listBackends().find((b) => b.backend === backend)!
-    if (!status.available) {
-      throw new DriverError('backend-unavailable', `the ${backend} backend cannot be used here: ${status.reason}`, {
+    const reason = reasonOf(backend)
+    if (reason !== '') {
+      throw new DriverError('backend-unavailable', `the ${backend} backend cannot be used here: ${reason}`, {
         backend, call: 'selectDevice', result: 'unavailable', resultNumber: 0,
       })
     }
   }
-  const order = (d: Device): number => PREFERENCE.indexOf(d.backend)
-  const matching = listDevices()
-    .filter((d) => (backend === undefined || d.backend === backend) && (type === undefined || d.type === type))
-    .sort((a, b) => order(a) - order(b))
-  const device = matching[number]
-  if (device === undefined) {
-    const known = listDevices().map((d) => d.selector).join(', ')
-    throw new DriverError('no-such-device', `no device matches ${quote(selector)}; there are: ${known}`, {
-      backend: backend ?? '*', call: 'selectDevice', result: 'no-such-device', resultNumber: 0,
-    })
+  let left = number
+  for (const name of backend === undefined ? PREFERENCE : [backend]) {
+    for (const device of devicesOf(name)) if ((type === undefined || device.type === type) && left-- === 0) return device
   }
-  return device
+  const known = (backend === undefined ? listDevices() : devicesOf(backend)).map((d) => d.selector).join(', ')
+  throw new DriverError('no-such-device', `no device matches ${quote(selector)}; there are: ${known}`, {
+    backend: backend ?? '*', call: 'selectDevice', result: 'no-such-device', resultNumber: 0,
+  })
 }
 
 function parse(selector: string): { backend: BackendName | undefined; type: string | undefined; number: number } {

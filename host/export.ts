@@ -1,7 +1,7 @@
 import { checkNbytes, checkRange } from './arguments.ts'
 import { fromHex } from './core/bytes.ts'
 import { arrayBytes, nameBytes, Sealer, type ArrayMetadata } from './core/seal.ts'
-import { SECTIONS, type LayoutName } from './core/names.generated.ts'
+import { SECTIONS } from './core/names.generated.ts'
 import { environment } from './environment.ts'
 import { checked, rangeError, typeError } from './errors.ts'
 import { memoryClaim, type MemoryUSMDevice } from './memory.ts'
@@ -37,11 +37,10 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
   checkRange(offset, nbytes, held.nbytes, 'export')
   const created = Date.now()
   const info = native.info(held.claim)
-  const layout: LayoutName = 'host'
   const sealer = new Sealer(core, {
     kind: 'memory',
     backend: memory.device.backend,
-    layout,
+    layout: 'host', // until the driver has said which it is
     deviceUuid: memory.device.uuidBytes,
     allocationSize: info.nbytes,
     offset: held.offset + offset,
@@ -56,8 +55,9 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
     nonce: crypto.getRandomValues(new Uint8Array(16)),
   })
   const entriesAt = core.scratchAt
-  const length = checked(() => native.get(held.claim, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY, entriesAt, ENTRIES_CAPACITY))
+  const length = checked(() => native.get(held.claim, held.offset + offset, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY, entriesAt, ENTRIES_CAPACITY))
   try {
+    sealer.layout(core.u8[entriesAt + 4]!)
     sealer.sectionInPlace(SECTIONS.handle, 1, length)
     const count = core.u8[entriesAt]!
     if (count > 0) sealer.section(SECTIONS.descriptors, 1, core.u8.slice(entriesAt + 8, entriesAt + 8 + 24 * count))

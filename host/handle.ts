@@ -1,9 +1,9 @@
-import { asBytes, checkNbytes } from './arguments.ts'
+import { asBytes, checkNbytes, quote } from './arguments.ts'
 import { HEADER } from './core/names.generated.ts'
 import { fromText, toText } from './core/text.ts'
 import { descriptorFrom, type Descriptor } from './descriptor.ts'
 import { DESCRIPTOR_OPTIONS } from './descriptor_search.ts'
-import { selectDevice, listBackends, type Device } from './device.ts'
+import { Device, listBackends, selectDevice } from './device.ts'
 import { environment } from './environment.ts'
 import { HandleError, StateError, fromNative, typeError } from './errors.ts'
 import { sealExport, type ExportOptions, EXPORT_OPTIONS } from './export.ts'
@@ -32,6 +32,8 @@ export class IPCMemoryHandle {
   #record = 0
   #bytes: Uint8Array
   #descriptors: readonly Descriptor[] | undefined
+  // Whoever owns the memory's bytes, where that is not this package.
+  #owner: unknown
 
   /**
    * @param memory - USM device memory of this process
@@ -39,7 +41,8 @@ export class IPCMemoryHandle {
    */
   constructor(memory: MemoryUSMDevice, options: ExportOptions = {}) {
     checkOptions(options, EXPORT_OPTIONS, 'new IPCMemoryHandle')
-    const { claim } = exportable(memory)
+    const { claim, owner } = exportable(memory)
+    this.#owner = owner
     this.device = memory.device
     const { core, native, books } = environment()
     this.#bytes = sealExport(memory, options)
@@ -54,10 +57,19 @@ export class IPCMemoryHandle {
     }
   }
 
-  /** A copy of the envelope. */
-  toBytes(): Uint8Array {
+  /**
+   * A copy of the envelope; with `format: 'vendor'` of the driver's own handle in it, which other programs of that runtime
+   * open (SYCL: 120 or 108 bytes, by Unified Runtime's adapter). A raw handle has no checksum and no identity.
+   */
+  toBytes(options: { format?: 'envelope' | 'vendor' } = {}): Uint8Array {
     this.#live('toBytes')
-    return this.#bytes.slice()
+    checkOptions(options, ['format'], 'toBytes')
+    const { format = 'envelope' } = options
+    if (format === 'envelope') return this.#bytes.slice()
+    if (format !== 'vendor') throw typeError('invalid-format', `toBytes: format must be 'envelope' or 'vendor', not ${quote(format)}`)
+    const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset)
+    const section = view.getUint16(HEADER.header_length, true)
+    return this.#bytes.slice(section + 8, section + 8 + view.getUint32(section + 4, true))
   }
 
   /** The text form, `usmipc0.` and base64url. A bearer token: keep it out of logs. */
@@ -88,6 +100,7 @@ export class IPCMemoryHandle {
     this.#claim = 0
     for (const descriptor of this.#descriptors ?? []) descriptor.close()
     const { native, books } = environment()
+    this.#owner = undefined
     native.put(claim)
     books.end(this.#record, claim)
   }
@@ -155,7 +168,7 @@ export class IPCMemoryHandle {
   static isAvailable(device?: Device | string): boolean {
     if (device === undefined) return listBackends().some((b) => b.available)
     try {
-      return listBackends().some((b) => b.backend === selectDevice(device).backend && b.available)
+      return selectDevice(device) instanceof Device
     } catch {
       return false
     }
@@ -165,7 +178,7 @@ export class IPCMemoryHandle {
 const OPEN_OPTIONS = [...DESCRIPTOR_OPTIONS, 'requireAuthentication']
 const OPEN_VENDOR_OPTIONS = [...DESCRIPTOR_OPTIONS, 'layout', 'offset']
 
-function exportable(memory: unknown): { claim: number } {
+function exportable(memory: unknown): { claim: number; owner: unknown } {
   if (!(memory instanceof UsmMemory)) throw typeError('invalid-memory', 'an IPCMemoryHandle is made of a MemoryUSMDevice')
   if (memory instanceof MemoryIPCDevice) {
     throw new StateError('ipc-memory', 'memory that was opened by IPC is not exported again: the exporter hands it on')
@@ -178,7 +191,7 @@ function exportable(memory: unknown): { claim: number } {
 
 function exported(claim: number): Descriptor {
   const holder = {}
-  return descriptorFrom(environment().native.exportDescriptor(claim, 0, holder), holder)
+  return descriptorFrom(environment().native.exportDescriptor(claim, holder), holder)
 }
 
 function envelopeBytes(bytes: unknown): Uint8Array {

@@ -4,7 +4,9 @@ import { fromHex } from './core/bytes.ts'
 import { selectDevice, type Device } from './device.ts'
 import { environment } from './environment.ts'
 import { StateError, checked, fromNative, rangeError, typeError } from './errors.ts'
+import { Held } from './held.ts'
 import { checkOptions } from './options.ts'
+import { PointerAdoption, type FromPointerOptions } from './pointer.ts'
 
 /** SYCL's kinds of unified shared memory. */
 export type UsmType = 'device' | 'host' | 'shared'
@@ -20,23 +22,6 @@ export interface AllocationOptions {
   sharing?: 'readWrite' | 'readOnly'
 }
 
-/** @internal What a constructor takes instead of a size where the memory exists already. A class: nobody else can make one. */
-export abstract class Held {
-  abstract readonly device: Device
-  abstract readonly nbytes: number
-  abstract readonly offset: number
-  abstract readonly readOnly: boolean
-  abstract readonly unchecked: readonly string[]
-  /** Gets the native claim, whose net is `holder`'s finalizer, and its ledger record. */
-  abstract acquire(holder: object): Claimed
-}
-
-/** @internal */
-export interface Claimed {
-  claim: number
-  record: number
-}
-
 /** @internal The way from a memory to its claim, for the files beside this one. */
 export const memoryClaim: unique symbol = Symbol('usm-ipc.claim')
 
@@ -50,18 +35,20 @@ export abstract class UsmMemory {
   #record = 0
   #nbytes: number
   #offset: number
+  #owner: unknown
 
   /** @internal */
   protected constructor(usmType: UsmType, size: number | Held, options: AllocationOptions) {
     this.usmType = usmType
     if (size instanceof Held) {
+      const { claim, record } = size.acquire(this)
+      this.#claim = claim
+      this.#record = record
       this.device = size.device
       this.readOnly = size.readOnly
       this.#nbytes = size.nbytes
       this.#offset = size.offset
-      const { claim, record } = size.acquire(this)
-      this.#claim = claim
-      this.#record = record
+      this.#owner = size.owner
       return
     }
     checkOptions(options, ['device', 'sharing'], `new ${new.target.name}`)
@@ -98,11 +85,21 @@ export abstract class UsmMemory {
     return this.#claim === 0
   }
 
+  /**
+   * The driver's base allocation that this memory lies in: its size, and where in it the memory begins, in bytes. An
+   * importer maps all of it. Closed: undefined.
+   */
+  get baseAllocation(): { nbytes: number; offset: number } | undefined {
+    if (this.#claim === 0) return undefined
+    return { nbytes: environment().native.info(this.#claim).nbytes, offset: this.#offset }
+  }
+
   /** Ends this claim. The driver's memory goes with its last claim: an export or a view keeps it. Idempotent. */
   close(): void {
     if (this.#claim === 0) return
     const claim = this.#claim
     this.#claim = 0
+    this.#owner = undefined
     environment().books.end(this.#record, claim)
   }
 
@@ -218,8 +215,8 @@ export abstract class UsmMemory {
   }
 
   /** @internal */
-  [memoryClaim](what: string): { claim: number; offset: number; nbytes: number } {
-    return { claim: this.#live(what), offset: this.#offset, nbytes: this.#nbytes }
+  [memoryClaim](what: string): { claim: number; offset: number; nbytes: number; owner: unknown } {
+    return { claim: this.#live(what), offset: this.#offset, nbytes: this.#nbytes, owner: this.#owner }
   }
 
   #live(what: string): number {
@@ -260,6 +257,19 @@ export class MemoryUSMDevice extends UsmMemory {
   /** @internal */
   constructor(nbytes: number | Held, options: AllocationOptions = {}) {
     super('device', nbytes as number, options)
+  }
+
+  /**
+   * Device memory that another library of this process allocated (SYCL, Level Zero), to be exported or copied. It stays
+   * that library's: closing frees nothing. Whoever wrote it waits for its own queues first.
+   *
+   * @param pointer - its address on the device
+   * @param nbytes - size of the range in bytes, > 0
+   * @throws StateError `ERR_USM_IPC_NEIGHBOURS` where it is a part of a larger allocation, all of which an importer would
+   *   map; RangeError `ERR_USM_IPC_NOT_DEVICE_MEMORY` where the driver does not know the pointer as device USM
+   */
+  static fromPointer(pointer: bigint, nbytes: number, options: FromPointerOptions = {}): MemoryUSMDevice {
+    return new MemoryUSMDevice(new PointerAdoption(pointer, nbytes, options) as unknown as number)
   }
 }
 

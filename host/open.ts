@@ -1,13 +1,14 @@
 /** The two ways in: an envelope, and a raw handle of somebody else's. */
-import { checkRange } from './arguments.ts'
+import { checkNbytes, checkRange } from './arguments.ts'
 import { OPEN_UNCHECKED, VENDOR_UNCHECKED, checkVendor } from './core/inspect.ts'
-import { HEADER, LAYOUTS, MESSAGES, VERDICTS, type LayoutName } from './core/names.generated.ts'
+import { BACKENDS, HEADER, LAYOUTS, MESSAGES, SECTIONS, VERDICTS, type LayoutName } from './core/names.generated.ts'
 import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources } from './descriptor_search.ts'
 import type { Device } from './device.ts'
 import { environment } from './environment.ts'
 import { HandleError, fromNative, typeError } from './errors.ts'
 import { PreparedPolicy } from './core/policy.ts'
-import { Held, type Claimed } from './memory.ts'
+import { layoutTraits, type LayoutTraits } from './layouts.ts'
+import { Held, type Claimed } from './held.ts'
 
 export interface OpenOptions extends DescriptorOptions {
   /** Refuse envelopes without authentication. Version 0 has none. */
@@ -17,14 +18,16 @@ export interface OpenOptions extends DescriptorOptions {
 export interface OpenVendorOptions extends DescriptorOptions {
   /** What the bytes are. It is never guessed. */
   layout: LayoutName
-  /** Where the range begins, in bytes from the driver's base allocation. 0 by default. */
+  /**
+   * Where the range begins, in bytes from the driver's base allocation. Where it is left out: what the handle itself says
+   * (SYCL's do), else 0.
+   */
   offset?: number
 }
 
 /** Clocks of one machine agree; this much is for a clock that was set while handles travelled. */
 const CLOCK_SKEW = 60_000
-const HOST_SIZE = 16
-const HOST_FLAGS = 28
+const CHECKSUM = 4
 const STALE = VERDICTS.indexOf('stale-handle')
 const NEVER_ISSUED = VERDICTS.indexOf('never-issued')
 
@@ -46,6 +49,7 @@ export class EnvelopeOpening extends Held {
   readonly readOnly: boolean
   readonly unchecked: readonly string[] = OPEN_UNCHECKED
   readonly #sources: DescriptorSources
+  readonly #traits: LayoutTraits
 
   constructor(bytes: Uint8Array, device: Device, nbytes: number | undefined, options: OpenOptions) {
     super()
@@ -61,7 +65,8 @@ export class EnvelopeOpening extends Held {
     this.device = device
     this.nbytes = nbytes ?? size(u8, at + HEADER.nbytes)
     this.offset = size(u8, at + HEADER.offset)
-    this.readOnly = u8[at + HEADER.layout] === LAYOUTS.host && (u8[at + handleOffset(u8, at) + HOST_FLAGS]! & 1) === 1
+    this.#traits = openable(u8[at + HEADER.layout]!)
+    this.readOnly = isReadOnly(u8, at + handleOffset(u8, at), this.#traits)
   }
 
   acquire(holder: object): Claimed {
@@ -72,12 +77,13 @@ export class EnvelopeOpening extends Held {
     if (status === STALE || status === NEVER_ISSUED) throw new HandleError(VERDICTS[status]!, MESSAGES[status]!, HEADER.allocation_random)
     const u8 = core.u8
     const handle = at + handleOffset(u8, at)
-    const found = findDescriptor(this.#sources, at, handle, status === 0)
+    const entryAt = descriptorEntryAt(u8, at, handle)
+    const found = findDescriptor(this.#sources, { traits: this.#traits, handleAt: handle, envelopeAt: at, entryAt }, status === 0)
     let claim: number
     try {
       claim = native.open(
-        this.device.backendIndex, this.device.index, u8, handle, u32(u8, handle - 4), id,
-        size(u8, at + HEADER.allocation_size), found?.claim ?? 0, holder,
+        this.device.backendIndex, this.device.index, u8[at + HEADER.layout]!, u8, handle, u32(u8, handle - 4), id,
+        size(u8, at + HEADER.allocation_size), entryAt, found?.claim ?? 0, holder,
       )
     } catch (error) {
       throw fromNative(error)
@@ -94,37 +100,50 @@ export class VendorOpening extends Held {
   readonly nbytes: number
   readonly offset: number
   readonly readOnly: boolean
-  readonly unchecked: readonly string[] = VENDOR_UNCHECKED
+  readonly unchecked: readonly string[]
   readonly #length: number
   readonly #size: number
   readonly #sources: DescriptorSources
+  readonly #traits: LayoutTraits
 
   constructor(raw: Uint8Array, device: Device, nbytes: number, options: OpenVendorOptions) {
     super()
     this.#sources = descriptorSources(options)
-    const { layout, offset = 0 } = options
-    if (this.#sources.allowPidfd) {
-      throw typeError('invalid-options', 'openVendor: a raw host handle does not say whose it is, so allowPidfd cannot fetch its descriptor')
-    }
+    const { layout, offset } = options
     const { core } = environment()
     const code = checkVendor(core, raw, layout)
     if (code !== 0) throw core.refusal(code)
-    if (layout !== device.backend) throw new HandleError('wrong-backend', `a ${layout} handle is not opened by a ${device.backend} device`)
-    this.#size = size(core.u8, core.inputAt + HOST_SIZE)
-    this.offset = checkRange(offset, nbytes, this.#size, 'openVendor')
+    if (core.exports.layoutBackendOf(LAYOUTS[layout]) !== BACKENDS[device.backend]) {
+      throw new HandleError('wrong-backend', `a ${layout} handle is not opened by a ${device.backend} device`)
+    }
+    this.#traits = openable(LAYOUTS[layout])
+    if (this.#sources.allowPidfd && this.#traits.pid === undefined) {
+      throw typeError('invalid-options', `openVendor: a raw ${layout} handle does not say whose it is, so allowPidfd cannot fetch its descriptor`)
+    }
+    const said = this.#traits.offset === undefined ? 0 : size(core.u8, core.inputAt + this.#traits.offset)
+    const known = this.#traits.size === undefined ? undefined : size(core.u8, core.inputAt + this.#traits.size)
+    this.offset = checkRange(offset ?? said, nbytes, known ?? Number.MAX_SAFE_INTEGER, 'openVendor')
+    this.#size = known ?? checkNbytes(this.offset + nbytes)
     this.device = device
     this.nbytes = nbytes
-    this.readOnly = (core.u8[core.inputAt + HOST_FLAGS]! & 1) === 1
+    this.readOnly = isReadOnly(core.u8, core.inputAt, this.#traits)
     this.#length = raw.length
+    this.unchecked = [
+      ...VENDOR_UNCHECKED,
+      ...(layout === 'host' ? [] : [DESCRIPTOR_UNCHECKED]),
+      ...(this.#sources.allowPidfd ? [EXPORTER_UNCHECKED] : []),
+    ]
   }
 
   acquire(holder: object): Claimed {
     const { core, native, books } = environment()
-    const found = findDescriptor(this.#sources, 0, core.inputAt, false)
+    const handleAt = core.inputAt
+    const found = findDescriptor(this.#sources, { traits: this.#traits, handleAt, envelopeAt: -1, entryAt: -1 }, false)
     let claim: number
     try {
       claim = native.open(
-        this.device.backendIndex, this.device.index, core.u8, core.inputAt, this.#length, -1, this.#size, found?.claim ?? 0, holder,
+        this.device.backendIndex, this.device.index, LAYOUTS[this.#traits.name], core.u8, handleAt, this.#length, -1, this.#size, -1,
+        found?.claim ?? 0, holder,
       )
     } catch (error) {
       throw fromNative(error)
@@ -136,9 +155,34 @@ export class VendorOpening extends Held {
   }
 }
 
+const DESCRIPTOR_UNCHECKED = 'the descriptor: that it is the exported memory; a raw handle names a number, not a file'
+const EXPORTER_UNCHECKED = 'the exporter: a raw handle says its pid, which another process may have by now'
+
+function openable(code: number): LayoutTraits {
+  const traits = layoutTraits(code)
+  if (traits === undefined) throw new HandleError('wrong-backend', 'no backend of this version opens handles of that layout')
+  return traits
+}
+
+function isReadOnly(u8: Uint8Array, handleAt: number, { flags }: LayoutTraits): boolean {
+  return flags !== undefined && (u8[handleAt + flags]! & 1) === 1
+}
+
+// The first entry of the descriptors' section, -1 without one. Sections ascend by type; the checksum follows the last.
+function descriptorEntryAt(u8: Uint8Array, at: number, handle: number): number {
+  const end = at + u32(u8, at + HEADER.total_length) - CHECKSUM
+  let section = handle - 8
+  while (section < end && u16(u8, section) < SECTIONS.descriptors) section += 8 + ((u32(u8, section + 4) + 7) & ~7)
+  return section < end && u16(u8, section) === SECTIONS.descriptors ? section + 8 : -1
+}
+
 // A valid envelope's first section is its handle: sections ascend by type.
 function handleOffset(u8: Uint8Array, at: number): number {
   return (u8[at + HEADER.header_length]! | (u8[at + HEADER.header_length + 1]! << 8)) + 8
+}
+
+function u16(u8: Uint8Array, at: number): number {
+  return u8[at]! | (u8[at + 1]! << 8)
 }
 
 function u32(u8: Uint8Array, at: number): number {

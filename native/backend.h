@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "allocation_id.h"
 #include "unique_fd.h"
 
 namespace usm_ipc {
@@ -30,8 +32,23 @@ struct DescriptorEntry {
   uint64_t inode;
 };
 
-// A driver's memory: an allocation of ours, or a mapping that open() made. `base` and `nbytes` are the driver's
-// base allocation, never an interior range. `fd` and `token` are the backend's own.
+// A vendor handle's layout, as the envelope's header numbers it (assembly/wire.ts).
+enum class Layout : uint8_t {
+  host = 1,
+  sycl_umf_level_zero_v2 = 2,
+  sycl_umf_level_zero_v1 = 3,
+  level_zero_classic = 4,
+  level_zero_opaque = 5,
+};
+
+// What a backend keeps with a memory beside the fields below.
+struct MemoryState {
+  virtual ~MemoryState() = default;
+};
+
+// A driver's memory: an allocation of ours, a mapping that open() made, or what another library allocated (adopt()).
+// `base` and `nbytes` are the driver's base allocation, never an interior range. `fd`, `token` and `state` are the
+// backend's own.
 struct Memory {
   void* base = nullptr;
   uint64_t nbytes = 0;
@@ -39,17 +56,29 @@ struct Memory {
   uint32_t device = 0;
   bool read_only = false;
   bool host_addressable = false;
-  DescriptorEntry identity{};  // zero where the backend has no file identity
+  bool adopted = false;        // another library's: free() does not free it
+  DescriptorEntry identity{};  // zero where the backend has no file identity, or where get() has not told it yet
   UniqueFd fd;
   uint64_t token = 0;
+  std::unique_ptr<MemoryState> state;
 };
 
 struct OpenRequest {
   uint32_t device = 0;
-  const uint8_t* handle = nullptr;  // the vendor handle, a native copy
+  Layout layout = Layout::host;
+  const uint8_t* handle = nullptr;  // the vendor handle, a native copy; the core has checked its structure
   size_t handle_size = 0;
   uint64_t allocation_nbytes = 0;   // what the envelope claims for the base allocation
   int descriptor = -1;              // borrowed; -1: none was given
+  DescriptorEntry expected{};       // what the envelope says must be beside it; inode 0: nothing is said (a raw handle)
+  AllocationId id;                  // zero: a raw handle
+};
+
+// What get() gives.
+struct ExportedHandle {
+  Layout layout = Layout::host;
+  size_t size = 0;                      // of the vendor handle
+  std::vector<DescriptorEntry> wanted;  // what must travel beside it
 };
 
 struct Extent {
@@ -68,13 +97,22 @@ class Backend {
   virtual std::vector<DeviceInfo> devices() = 0;
 
   virtual Memory allocate(uint32_t device, UsmType usm, uint64_t nbytes, bool read_only) = 0;
+  // Gives the driver what put() has not given back yet, and then the memory unless it is adopted.
   virtual void free(Memory& memory) noexcept = 0;
+  // Device USM that another library allocated: what the driver says of the allocation that holds the range. Throws
+  // Failure{argument, "not-device-memory" | ...} for pointers that the driver does not know as that.
+  virtual Memory adopt(uint32_t device, void* pointer, uint64_t nbytes) = 0;
 
-  // Writes the vendor handle into `out` (kMaxVendorHandle bytes at least) and what descriptors must travel beside it.
-  virtual size_t get(const Memory& memory, uint8_t* out, std::vector<DescriptorEntry>& wanted) = 0;
-  virtual void put(const Memory& memory) noexcept = 0;
+  // Writes the vendor handle of the address `offset` bytes into the memory to `out` (kMaxVendorHandle bytes at least),
+  // and enters memory.identity. get, put and descriptor are called under the registry's lock.
+  virtual ExportedHandle get(Memory& memory, uint64_t offset, uint8_t* out) = 0;
+  // Once for each get(), whose handle it makes invalid where the driver does.
+  virtual void put(Memory& memory) noexcept = 0;
+  // A duplicate of the descriptor that must travel beside the handle.
+  virtual UniqueFd descriptor(Memory& memory) = 0;
 
-  // Checks the descriptor (kind, identity, seals, size) before it maps. Throws Failure; leaves nothing behind then.
+  // Checks the descriptor (kind, identity, seals, size) before it maps, and patches the handle: no driver sees a foreign
+  // pid or descriptor number. Throws Failure; leaves nothing behind then.
   virtual Memory open(const OpenRequest& request) = 0;
   virtual void close(Memory& memory) noexcept = 0;
   // Whether the request's vendor handle names this live memory, by the driver's idea of identity, never by comparing

@@ -1,6 +1,7 @@
 #include "failure.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 namespace usm_ipc {
@@ -82,6 +83,20 @@ Failure system_failure(const char* backend, const char* call, int error, const s
   failure.call = call;
   failure.result = errno_name(error);
   failure.number = error;
+  return failure;
+}
+
+Failure driver_failure(const char* backend, const char* call, const char* result, int64_t number,
+                       const std::string& advice) {
+  char hexadecimal[2 + 16 + 1];
+  std::snprintf(hexadecimal, sizeof hexadecimal, "0x%llx", static_cast<unsigned long long>(number));
+  std::string message = std::string(call) + " failed: " + result + " (" + hexadecimal + ")";
+  if (!advice.empty()) message += "; " + advice;
+  Failure failure(FailureKind::driver, "driver-call-failed", message);
+  failure.backend = backend;
+  failure.call = call;
+  failure.result = result;
+  failure.number = number;
   return failure;
 }
 

@@ -30,5 +30,8 @@ struct Failure : std::runtime_error {
 // A failed system call: the message has the call and errno's name; `advice` says what to do about it.
 Failure system_failure(const char* backend, const char* call, int error, const std::string& advice = "");
 const char* errno_name(int error);
+// A driver's failed call: "zeMemOpenIpcHandle failed: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)", and the advice.
+Failure driver_failure(const char* backend, const char* call, const char* result, int64_t number,
+                       const std::string& advice = "");
 
 }  // namespace usm_ipc

@@ -98,14 +98,12 @@ void check_identity(const UniqueFd& pidfd, int pid, uint64_t start_time, uint64_
   if (actual_namespace != pid_namespace) throw other_namespace(pid);
 }
 
-}  // namespace
-
-UniqueFd descriptor_of(int pid, uint64_t start_time, uint64_t pid_namespace, int fd) {
+void check_arguments(int pid, int fd) {
   if (pid <= 0) throw Failure(FailureKind::argument, "invalid-pid", "a pid is above 0");
   if (fd < 0) throw Failure(FailureKind::argument, "invalid-descriptor", "a descriptor number is 0 or above");
-  if (pid_namespace_of("/proc/self") != pid_namespace) throw other_namespace(pid);
-  const UniqueFd pidfd = open_pidfd(pid);
-  check_identity(pidfd, pid, start_time, pid_namespace);
+}
+
+UniqueFd fetch(const UniqueFd& pidfd, int pid, int fd) {
   fault_point("pidfd.getfd");
   UniqueFd duplicate(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd.get(), fd, 0u)));  // close-on-exec by default
   if (duplicate) duplicate = above_stdio(std::move(duplicate));
@@ -123,6 +121,21 @@ UniqueFd descriptor_of(int pid, uint64_t start_time, uint64_t pid_namespace, int
     default:
       throw system_failure("system", "pidfd_getfd", errno, kUseChannel);
   }
+}
+
+}  // namespace
+
+UniqueFd descriptor_of(int pid, uint64_t start_time, uint64_t pid_namespace, int fd) {
+  check_arguments(pid, fd);
+  if (pid_namespace_of("/proc/self") != pid_namespace) throw other_namespace(pid);
+  const UniqueFd pidfd = open_pidfd(pid);
+  check_identity(pidfd, pid, start_time, pid_namespace);
+  return fetch(pidfd, pid, fd);
+}
+
+UniqueFd descriptor_of_pid(int pid, int fd) {
+  check_arguments(pid, fd);
+  return fetch(open_pidfd(pid), pid, fd);
 }
 
 }  // namespace usm_ipc

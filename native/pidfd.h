@@ -11,4 +11,7 @@ namespace usm_ipc {
 // Throws Failure{peer, "exporter-gone" | "other-pid-namespace"}, or driver with advice where the kernel refuses.
 UniqueFd descriptor_of(int pid, uint64_t start_time, uint64_t pid_namespace, int fd);
 
+// The same where nothing but the pid is known (a raw handle): of whoever has that pid now, in our own pid namespace.
+UniqueFd descriptor_of_pid(int pid, int fd);
+
 }  // namespace usm_ipc

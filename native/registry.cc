@@ -104,8 +104,45 @@ ClaimId Registry::allocate(EnvironmentId env, Backend& backend, uint32_t device,
   return all.admit(env, fresh, ClaimKind::allocation, OpenPath::none);
 }
 
-ClaimId Registry::open(EnvironmentId env, Backend& backend, const OpenRequest& request, AllocationId id) {
+ClaimId Registry::adopt(EnvironmentId env, Backend& backend, uint32_t device, void* pointer, uint64_t nbytes,
+                        AllocationId id) {
   State& all = state();
+  std::list<Resource> fresh;
+  Resource& resource = fresh.emplace_back(ResourceKind::allocation, &backend);
+  resource.allocation = id;
+  resource.memory = backend.adopt(device, pointer, nbytes);
+  resource.driver_owned = true;
+  resource.allocation_nbytes = resource.memory.nbytes;
+  fault_point("allocate.register");
+  std::lock_guard<std::mutex> lock(all.mutex);
+  return all.admit(env, fresh, ClaimKind::allocation, OpenPath::none);
+}
+
+ExportedHandle Registry::get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out) {
+  State& all = state();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Resource& resource = all.exportable(env, claim);
+  fault_point("get.export");
+  return resource.backend->get(resource.memory, offset, out);
+}
+
+void Registry::put(EnvironmentId env, ClaimId claim) {
+  State& all = state();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Resource& resource = all.exportable(env, claim);
+  resource.backend->put(resource.memory);
+}
+
+UniqueFd Registry::memory_descriptor(EnvironmentId env, ClaimId claim) {
+  State& all = state();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Resource& resource = all.exportable(env, claim);
+  return resource.backend->descriptor(resource.memory);
+}
+
+ClaimId Registry::open(EnvironmentId env, Backend& backend, const OpenRequest& request) {
+  State& all = state();
+  const AllocationId& id = request.id;
   std::lock_guard<std::mutex> lock(all.mutex);
   if (is_some(id)) {
     const auto range = all.by_allocation.equal_range(id);

@@ -25,13 +25,6 @@ using EnvironmentId = uint64_t;  // from 1, never reused
 enum class ClaimKind : uint8_t { allocation = 1, exported = 2, mapping = 3, view = 4, descriptor = 5, operation = 6 };
 enum class OpenPath : uint8_t { none = 0, mapped = 1, cached = 2, self = 3 };
 
-// Random part and counter: the envelope's allocation id. Zero: none, so never found by a look-up (openVendor).
-struct AllocationId {
-  uint64_t random = 0;
-  uint64_t counter = 0;
-  bool operator==(const AllocationId& o) const { return random == o.random && counter == o.counter; }
-};
-
 struct ClaimInfo {
   ClaimKind kind;
   OpenPath path;     // not none: obtained by IPC; further claims have the path of the claim that they were made from
@@ -64,9 +57,15 @@ class Registry {
 
   ClaimId allocate(EnvironmentId env, Backend& backend, uint32_t device, UsmType usm, uint64_t nbytes, bool read_only,
                    AllocationId id);
+  // Memory of another library, which stays its own.
+  ClaimId adopt(EnvironmentId env, Backend& backend, uint32_t device, void* pointer, uint64_t nbytes, AllocationId id);
   // By allocation id: an allocation of this process (self), a live mapping (cached), or the driver (mapped). A live
   // resource of that id whose vendor handle, size, device or backend is not the request's is refused, not served.
-  ClaimId open(EnvironmentId env, Backend& backend, const OpenRequest& request, AllocationId id);
+  ClaimId open(EnvironmentId env, Backend& backend, const OpenRequest& request);
+  // The backend's calls on memory of this process. Memory that was opened by IPC is refused: Failure{state, "ipc-memory"}.
+  ExportedHandle get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out);
+  void put(EnvironmentId env, ClaimId claim);
+  UniqueFd memory_descriptor(EnvironmentId env, ClaimId claim);
   ClaimId adopt_descriptor(EnvironmentId env, UniqueFd fd);
 
   // A further claim on the same resource; ClaimKind::view makes one that belongs to no environment.

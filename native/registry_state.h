@@ -103,6 +103,21 @@ struct Registry::State {
     return *found->second;
   }
 
+  // Memory of this process under a claim of this environment's.
+  Resource& exportable(EnvironmentId env, ClaimId claim) {
+    const Claim& source = own(env, claim);
+    Resource& resource = *source.resource;
+    if (resource.kind == ResourceKind::descriptor) {
+      throw Failure(FailureKind::argument, "not-memory", "claim " + std::to_string(claim) + " is a descriptor's");
+    }
+    if (source.path != OpenPath::none) {
+      throw Failure(FailureKind::state, "ipc-memory",
+                    "memory that was opened from a handle is not exported again; pass the exporter's handle and "
+                    "descriptor on");
+    }
+    return resource;
+  }
+
   ClaimId take(EnvironmentId env, Resource& resource, ClaimKind kind, OpenPath path) {
     Environment& taker = environment(env);
     fault_point("claim.register");

@@ -116,6 +116,11 @@ export class Sealer {
     setBytes(u8, at + HEADER.nonce, h.nonce, 'nonce')
   }
 
+  /** The layout's number, where it is known only after the header; before the first section. */
+  layout(code: number): void {
+    new DataView(this.#core.u8.buffer).setUint16(this.#core.sealAt + HEADER.layout, code, true)
+  }
+
   /** Where the next section's bytes belong; what is written there is sealed by sectionInPlace. */
   get nextBytesAt(): number {
     const total = new DataView(this.#core.u8.buffer).getUint32(this.#core.sealAt + HEADER.total_length, true)

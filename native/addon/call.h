@@ -23,7 +23,7 @@ struct Span {
 
 class Call {
  public:
-  static constexpr size_t kMaxArguments = 9;
+  static constexpr size_t kMaxArguments = 11;
 
   Call(napi_env env, napi_callback_info info);
 

@@ -46,15 +46,8 @@ napi_value adopt_descriptor(Call& call) {
 }
 
 napi_value export_descriptor(Call& call) {
-  const ClaimInfo claim = memory_claim(call, 0, "claim");
-  const uint64_t index = call.integer(1, "index");
-  if (claim.path != OpenPath::none) {
-    throw Failure(FailureKind::state, "ipc-memory",
-                  "memory that was opened from a handle is not exported again; pass the exporter's descriptor on");
-  }
-  if (!claim.memory->fd) throw Failure(FailureKind::state, "not-shareable", "this memory has no descriptor to share");
-  if (index != 0) throw Failure(FailureKind::argument, "no-such-descriptor", "this memory has descriptor 0 alone");
-  return own(call, duplicate(claim.memory->fd.get()), 2);
+  UniqueFd copy = Registry::instance().memory_descriptor(call.environment(), call.integer(0, "claim"));
+  return own(call, std::move(copy), 1);
 }
 
 napi_value descriptor_of(Call& call) {
@@ -63,6 +56,12 @@ napi_value descriptor_of(Call& call) {
   const uint64_t pid_namespace = call.bigint(2, "pidNamespace");
   const auto fd = static_cast<int>(call.integer(3, "fd", INT_MAX));
   return own(call, usm_ipc::descriptor_of(pid, start_time, pid_namespace, fd), 4);
+}
+
+napi_value descriptor_of_pid(Call& call) {
+  const auto pid = static_cast<int>(call.integer(0, "pid", INT_MAX));
+  const auto fd = static_cast<int>(call.integer(1, "fd", INT_MAX));
+  return own(call, usm_ipc::descriptor_of_pid(pid, fd), 2);
 }
 
 napi_value descriptor_number(Call& call) {
@@ -88,6 +87,7 @@ void add_descriptors(Methods& methods) {
   methods.push_back(method<adopt_descriptor>("adoptDescriptor"));
   methods.push_back(method<export_descriptor>("exportDescriptor"));
   methods.push_back(method<descriptor_of>("descriptorOf"));
+  methods.push_back(method<descriptor_of_pid>("descriptorOfPid"));
   methods.push_back(method<descriptor_number>("descriptorNumber"));
   methods.push_back(method<descriptor_identity>("descriptorIdentity"));
 }

@@ -6,7 +6,6 @@
 #include "addon/arguments.h"
 #include "addon/claims.h"
 #include "addon/methods.h"
-#include "fault.h"
 #include "little_endian.h"
 
 namespace usm_ipc {
@@ -33,15 +32,28 @@ napi_value allocate(Call& call) {
   return deliver(call, claim, 7, "allocate.finalizer");
 }
 
-void write_entries(const std::vector<DescriptorEntry>& entries, const Span& core, uint64_t at, uint64_t capacity) {
-  const uint64_t size = kEntriesHead + entries.size() * kEntrySize;
+napi_value adopt(Call& call) {
+  Backend& backend = backend_argument(call, 0);
+  const uint32_t device = call.integer(1, "device", UINT32_MAX);
+  const uint64_t pointer = call.bigint(2, "pointer");
+  const uint64_t nbytes = call.integer(3, "nbytes");
+  const AllocationId id = allocation_id(call.bytes(4, "core"), call.integer(5, "allocationIdAt"));
+  const ClaimId claim = Registry::instance().adopt(call.environment(), backend, device,
+                                                   reinterpret_cast<void*>(pointer), nbytes, id);
+  return deliver(call, claim, 6, "allocate.finalizer");
+}
+
+// u32 count, u32 layout; then the entries.
+void write_entries(const ExportedHandle& exported, const Span& core, uint64_t at, uint64_t capacity) {
+  const uint64_t size = kEntriesHead + exported.wanted.size() * kEntrySize;
   if (size > capacity) {
     throw Failure(FailureKind::argument, "capacity", "the descriptor entries take " + std::to_string(size) + " bytes");
   }
   uint8_t* to = core.part(at, size, "the descriptor entries");
-  store_little_endian<uint64_t>(to, entries.size());
+  store_little_endian<uint32_t>(to, static_cast<uint32_t>(exported.wanted.size()));
+  store_little_endian<uint32_t>(to + 4, static_cast<uint32_t>(exported.layout));
   to += kEntriesHead;
-  for (const DescriptorEntry& entry : entries) {
+  for (const DescriptorEntry& entry : exported.wanted) {
     store_little_endian<uint64_t>(to, static_cast<uint32_t>(entry.kind));
     store_little_endian<uint64_t>(to + 8, entry.device);
     store_little_endian<uint64_t>(to + 16, entry.inode);
@@ -50,34 +62,37 @@ void write_entries(const std::vector<DescriptorEntry>& entries, const Span& core
 }
 
 napi_value get(Call& call) {
-  const ClaimInfo claim = memory_claim(call, 0, "claim");
-  if (claim.path != OpenPath::none) {
-    throw Failure(FailureKind::state, "ipc-memory",
-                  "memory that was opened from a handle is not exported again; pass the exporter's handle on");
-  }
-  const Span core = call.bytes(1, "core");
-  fault_point("get.export");
+  const EnvironmentId env = call.environment();
+  const ClaimId claim = call.integer(0, "claim");
+  const uint64_t offset = call.integer(1, "offset");
+  const Span core = call.bytes(2, "core");
+  Registry& registry = Registry::instance();
   std::array<uint8_t, kMaxVendorHandle> handle;
-  std::vector<DescriptorEntry> entries;
-  const size_t size = claim.backend->get(*claim.memory, handle.data(), entries);
+  const ExportedHandle exported = registry.get(env, claim, offset, handle.data());
   try {
-    if (size > call.integer(3, "handleCapacity")) {
-      throw Failure(FailureKind::argument, "capacity", "the vendor handle takes " + std::to_string(size) + " bytes");
+    if (exported.size > call.integer(4, "handleCapacity")) {
+      throw Failure(FailureKind::argument, "capacity",
+                    "the vendor handle takes " + std::to_string(exported.size) + " bytes");
     }
-    uint8_t* const to = core.part(call.integer(2, "handleAt"), size, "the vendor handle");
-    write_entries(entries, core, call.integer(4, "entriesAt"), call.integer(5, "entriesCapacity"));
-    std::memcpy(to, handle.data(), size);
-    return call.number(size);
+    uint8_t* const to = core.part(call.integer(3, "handleAt"), exported.size, "the vendor handle");
+    write_entries(exported, core, call.integer(5, "entriesAt"), call.integer(6, "entriesCapacity"));
+    std::memcpy(to, handle.data(), exported.size);
+    return call.number(exported.size);
   } catch (...) {
-    claim.backend->put(*claim.memory);
+    registry.put(env, claim);
     throw;
   }
 }
 
 napi_value put(Call& call) {
-  const ClaimInfo claim = memory_claim(call, 0, "claim");
-  claim.backend->put(*claim.memory);
+  Registry::instance().put(call.environment(), call.integer(0, "claim"));
   return nullptr;
+}
+
+DescriptorEntry descriptor_entry(const Span& core, uint64_t at) {
+  const uint8_t* const bytes = core.part(at, kEntrySize, "the descriptor entry");
+  return {static_cast<DescriptorKind>(load_little_endian<uint32_t>(bytes)), load_little_endian<uint64_t>(bytes + 8),
+          load_little_endian<uint64_t>(bytes + 16)};
 }
 
 napi_value open(Call& call) {
@@ -86,25 +101,27 @@ napi_value open(Call& call) {
   Registry& registry = Registry::instance();
   OpenRequest request;
   request.device = call.integer(1, "device", UINT32_MAX);
-  const Span core = call.bytes(2, "core");
-  request.handle_size = call.integer(4, "handleLength", kMaxVendorHandle);
-  const uint8_t* const shared = core.part(call.integer(3, "handleAt"), request.handle_size, "the vendor handle");
+  request.layout = static_cast<Layout>(call.integer(2, "layout", UINT8_MAX));
+  const Span core = call.bytes(3, "core");
+  request.handle_size = call.integer(5, "handleLength", kMaxVendorHandle);
+  const uint8_t* const shared = core.part(call.integer(4, "handleAt"), request.handle_size, "the vendor handle");
   // Read once: another thread may write to a shared core memory while we look.
   std::array<uint8_t, kMaxVendorHandle> handle;
   std::memcpy(handle.data(), shared, request.handle_size);
   request.handle = handle.data();
-  AllocationId id;
-  if (!call.negative(5)) id = allocation_id(core, call.integer(5, "allocationIdAt"));
-  request.allocation_nbytes = call.integer(6, "allocationNbytes");
-  const ClaimId descriptor = call.integer(7, "descriptor");
+  if (!call.negative(6)) request.id = allocation_id(core, call.integer(6, "allocationIdAt"));
+  request.allocation_nbytes = call.integer(7, "allocationNbytes");
+  if (!call.negative(8)) request.expected = descriptor_entry(core, call.integer(8, "entryAt"));
+  const ClaimId descriptor = call.integer(9, "descriptor");
   if (descriptor != 0) request.descriptor = registry.descriptor(env, descriptor);
-  return deliver(call, registry.open(env, backend, request, id), 8, "open.finalizer");
+  return deliver(call, registry.open(env, backend, request), 10, "open.finalizer");
 }
 
 }  // namespace
 
 void add_memory(Methods& methods) {
   methods.push_back(method<allocate>("allocate"));
+  methods.push_back(method<adopt>("adopt"));
   methods.push_back(method<get>("get"));
   methods.push_back(method<put>("put"));
   methods.push_back(method<open>("open"));

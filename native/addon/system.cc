@@ -18,13 +18,13 @@ Napi::Uint8Array bytes_of(Napi::Env env, const uint8_t* from, size_t size) {
 napi_value list_backends(Call& call) {
   const Napi::Env env(call.env());
   Napi::Array result = Napi::Array::New(env);
-  for (Backend* backend : backends()) {
-    Napi::Object entry = Napi::Object::New(env);
-    entry.Set("name", backend->name());
-    entry.Set("unavailable", backend->unavailable());
-    result.Set(result.Length(), entry);
-  }
+  for (Backend* backend : backends()) result.Set(result.Length(), Napi::String::New(env, backend->name()));
   return result;
+}
+
+// Loads the backend's driver to find out.
+napi_value unavailable(Call& call) {
+  return Napi::String::New(call.env(), backend_argument(call, 0).unavailable());
 }
 
 napi_value devices(Call& call) {
@@ -77,6 +77,7 @@ napi_value list_call_counts(Call& call) {
 
 void add_system(Methods& methods) {
   methods.push_back(method<list_backends>("backends"));
+  methods.push_back(method<unavailable>("unavailable"));
   methods.push_back(method<devices>("devices"));
   methods.push_back(method<identity>("processIdentity"));
 #ifdef USM_IPC_FAULTS

@@ -152,21 +152,34 @@ class HostBackend final : public Backend {
 
   void free(Memory& memory) noexcept override { close(memory); }
 
-  size_t get(const Memory& memory, uint8_t* out, std::vector<DescriptorEntry>& wanted) override {
-    if (!memory.fd) {
-      throw Failure(FailureKind::state, "not-shareable",
-                    "host and shared USM of the host backend are private memory; allocate device USM to share it");
-    }
-    wanted.push_back(memory.identity);
-    const DescriptorEntry& file = memory.identity;
-    write_host_handle({file.device, file.inode, memory.nbytes, memory.fd.get(), memory.read_only}, out);
-    return kHostHandleSize;
+  Memory adopt(uint32_t, void*, uint64_t) override {
+    throw Failure(FailureKind::argument, "not-device-memory",
+                  "host memory that another library allocated has no descriptor that could travel, so it cannot be "
+                  "shared; copy it into a MemoryUSMDevice");
   }
 
-  void put(const Memory&) noexcept override {}
+  ExportedHandle get(Memory& memory, uint64_t, uint8_t* out) override {
+    check_shared(memory);
+    const DescriptorEntry& file = memory.identity;
+    write_host_handle({file.device, file.inode, memory.nbytes, memory.fd.get(), memory.read_only}, out);
+    return {Layout::host, kHostHandleSize, {file}};
+  }
+
+  void put(Memory&) noexcept override {}
+
+  UniqueFd descriptor(Memory& memory) override {
+    check_shared(memory);
+    fault_point("descriptor.duplicate");
+    UniqueFd copy = duplicate_fd(memory.fd.get());
+    if (!copy) throw system_failure("system", "fcntl", errno, errno == EMFILE ? "raise `ulimit -n`" : "F_DUPFD_CLOEXEC");
+    return copy;
+  }
 
   Memory open(const OpenRequest& request) override {
     check_device(request.device);
+    if (request.layout != Layout::host) {
+      throw Failure(FailureKind::argument, "invalid-vendor-handle", "the host backend opens handles of its own layout");
+    }
     const HostHandle handle = read_host_handle(request.handle, request.handle_size);
     if (request.descriptor < 0) {
       throw Failure(FailureKind::descriptor, "descriptor-missing",
@@ -222,6 +235,12 @@ class HostBackend final : public Backend {
   Extent extent(const Memory& memory, void*) override { return {memory.base, memory.nbytes}; }
 
  private:
+  static void check_shared(const Memory& memory) {
+    if (memory.fd) return;
+    throw Failure(FailureKind::state, "not-shareable",
+                  "host and shared USM of the host backend are private memory; allocate device USM to share it");
+  }
+
   // Mapped before it is sealed: after F_SEAL_FUTURE_WRITE there are no new writable mappings, the exporter's included.
   static void share(Memory& memory) {
     UniqueFd fd = create_memfd(memory.nbytes);

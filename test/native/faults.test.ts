@@ -17,7 +17,7 @@ function everything(taken: number[]): void {
   for (const readOnly of [false, true]) take(allocate(4096, { readOnly }))
   const allocation = take(allocate(4096, { id }))
   const handle = get(allocation)
-  const descriptor = take(native.exportDescriptor(allocation, 0, holder()))
+  const descriptor = take(native.exportDescriptor(allocation, holder()))
   take(native.adoptDescriptor(native.descriptorNumber(descriptor), true, holder()))
   take(fetchDescriptor(parse(handle).descriptor))
   const foreign = newId()

@@ -52,7 +52,7 @@ export function allocate(nbytes: number, options: Options = {}): number {
 
 /** The vendor handle. */
 export function get(claim: number): Uint8Array {
-  const length = native.get(claim, core, AT.handle, 4096, AT.entries, 1024)
+  const length = native.get(claim, 0, core, AT.handle, 4096, AT.entries, 1024)
   return core.slice(AT.handle, AT.handle + length)
 }
 
@@ -72,7 +72,7 @@ export function open(handle: Uint8Array, allocationNbytes: number, options: Open
   core.set(handle, AT.handle)
   const idAt = options.id === undefined ? -1 : writeId(options.id)
   return native.open(
-    0, 0, core, AT.handle, handle.length, idAt, allocationNbytes, options.descriptor ?? 0, options.holder ?? holder(),
+    0, 0, 1, core, AT.handle, handle.length, idAt, allocationNbytes, -1, options.descriptor ?? 0, options.holder ?? holder(),
   )
 }
 

@@ -58,7 +58,7 @@ test.serial('opening in the exporting process is a claim on the allocation itsel
 test.serial('a live mapping serves further opens without a descriptor; a closed one serves none', (t) => {
   const allocation = allocate(4096)
   const handle = get(allocation)
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   const id = newId() // not the allocation's: as if another process had made it
   const mapped = open(handle, 4096, { id, descriptor })
   const cached = open(handle, 4096, { id })
@@ -78,7 +78,7 @@ test.serial('a live mapping serves further opens without a descriptor; a closed 
 test.serial('without an allocation id every open is a mapping of its own', (t) => {
   const allocation = allocate(4096, { id: 0n })
   const handle = get(allocation)
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   const claims = [open(handle, 4096, { descriptor }), open(handle, 4096, { id: 0n, descriptor })]
   t.deepEqual(claims.map((claim) => native.info(claim).path), [PATHS.mapped, PATHS.mapped])
   t.is(new Set([...claims, allocation].map((claim) => native.info(claim).base)).size, 3)
@@ -91,7 +91,7 @@ test.serial('a handle that borrows the id of live memory is refused', (t) => {
   const foreign = newId()
   const allocation = allocate(4096, { id: own })
   const handle = get(allocation)
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   const mapping = open(handle, 4096, { id: foreign, descriptor })
   const { inode, device } = parse(handle)
   for (const forged of [{ inode: inode + 1n }, { device: device + 1n }, { nbytes: 4095n }, { flags: 1 }]) {
@@ -113,7 +113,7 @@ test.serial('mappings of one id that name different memory stand side by side, a
   const id = newId()
   const memories = [allocate(4096, { id: newId() }), allocate(4096, { id: newId() })]
   const handles = memories.map((memory) => get(memory))
-  const descriptors = memories.map((memory) => native.exportDescriptor(memory, 0, holder()))
+  const descriptors = memories.map((memory) => native.exportDescriptor(memory, holder()))
   const mappings = handles.map((handle, i) => open(handle, 4096, { id, descriptor: descriptors[i]! }))
   memories.forEach((memory, i) => native.write(memory, 0, Uint8Array.of(i + 1)))
   const read = (claim: number): number => {
@@ -142,12 +142,12 @@ test.serial('memory that came by IPC is not exported again, under whatever furth
   const id = newId()
   const allocation = allocate(4096, { id })
   const handle = get(allocation)
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   const claims = [open(handle, 4096, { id }), open(handle, 4096, { descriptor })]
   claims.push(...claims.map((claim) => native.claim(claim, KINDS.exported, holder())))
   for (const claim of claims) {
     refused(t, 'state', 'ipc-memory', () => get(claim))
-    refused(t, 'state', 'ipc-memory', () => native.exportDescriptor(claim, 0, holder()))
+    refused(t, 'state', 'ipc-memory', () => native.exportDescriptor(claim, holder()))
   }
   for (const claim of [...claims, descriptor, allocation]) t.true(native.end(claim))
 })
@@ -162,7 +162,7 @@ test.serial('claims of allocations and views are made by allocate() and view() a
 
 test.serial('a claim on a descriptor is not one on memory, nor the other way round', (t) => {
   const allocation = allocate(4096)
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   refused(t, 'argument', 'not-a-descriptor', () => native.descriptorNumber(allocation))
   refused(t, 'argument', 'not-a-descriptor', () => open(get(allocation), 4096, { descriptor: allocation }))
   refused(t, 'argument', 'not-memory', () => native.view(descriptor, 0, 1))
@@ -225,14 +225,14 @@ test.serial('10,000 opens, exports and claims leave the process as it was', (t) 
   const id = newId()
   const allocation = allocate(4096, { id })
   const handle = get(allocation)
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   const held = holder()
   const before = usage()
   const flat: Parameters<typeof open>[2][] = [{ descriptor }, { id }, { id: newId(), descriptor }]
   for (let i = 0; i < 10_000; i++) {
     const mapping = open(handle, 4096, { ...flat[i % 3], holder: held })
     const further = native.claim(mapping, KINDS.operation, held)
-    const duplicate = native.exportDescriptor(allocation, 0, held)
+    const duplicate = native.exportDescriptor(allocation, held)
     if (!native.end(mapping) || !native.end(further) || !native.end(duplicate)) t.fail(`cycle ${i}`)
   }
   t.deepEqual(usage(), before)
@@ -245,7 +245,7 @@ test.serial('10,000 opens, exports and claims leave the process as it was', (t) 
 test.serial('the book has every resource, its claims and its allocation id', (t) => {
   const allocation = allocate(4096, { id: 0x0f0e0d0c0b0a09080706050403020100n })
   native.claim(allocation, KINDS.exported, holder())
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   t.deepEqual(native.book().resources, [
     { kind: 'allocation', backend: 'host', nbytes: 4096, allocationId: '000102030405060708090a0b0c0d0e0f', claims: 2 },
     { kind: 'descriptor', backend: '', nbytes: 0, allocationId: '', claims: 1 },
@@ -261,17 +261,17 @@ test.serial('every range of core memory is checked', (t) => {
   const allocation = allocate(4096)
   const handle = get(allocation)
   const size = core.length
-  const openAt = (at: number, length: number) => () => native.open(0, 0, core, at, length, -1, 4096, 0, holder())
+  const openAt = (at: number, length: number) => () => native.open(0, 0, 1, core, at, length, -1, 4096, -1, 0, holder())
   for (const at of [size - 31, size, size + 1, Number.MAX_SAFE_INTEGER]) refused(t, 'argument', 'out-of-bounds', openAt(at, 32))
   refused(t, 'argument', 'out-of-bounds', openAt(size + 1, 0))
   refused(t, 'argument', 'invalid-argument', openAt(0, 4096 + 1))
-  refused(t, 'argument', 'out-of-bounds', () => native.open(0, 0, core, 0, 32, size - 15, 4096, 0, holder()))
-  refused(t, 'argument', 'out-of-bounds', () => native.get(allocation, core, size - 31, 4096, 0, 1024))
-  refused(t, 'argument', 'out-of-bounds', () => native.get(allocation, core, 0, 4096, size - 31, 1024))
-  refused(t, 'argument', 'capacity', () => native.get(allocation, core, 0, 31, 0, 1024))
-  refused(t, 'argument', 'capacity', () => native.get(allocation, core, 0, 32, 64, 31))
+  refused(t, 'argument', 'out-of-bounds', () => native.open(0, 0, 1, core, 0, 32, size - 15, 4096, -1, 0, holder()))
+  refused(t, 'argument', 'out-of-bounds', () => native.get(allocation, 0, core, size - 31, 4096, 0, 1024))
+  refused(t, 'argument', 'out-of-bounds', () => native.get(allocation, 0, core, 0, 4096, size - 31, 1024))
+  refused(t, 'argument', 'capacity', () => native.get(allocation, 0, core, 0, 31, 0, 1024))
+  refused(t, 'argument', 'capacity', () => native.get(allocation, 0, core, 0, 32, 64, 31))
   for (const other of [new ArrayBuffer(64), new DataView(new ArrayBuffer(64)), new Uint16Array(64), [], null]) {
-    refused(t, 'argument', 'invalid-argument', () => native.get(allocation, other as unknown as Uint8Array, 0, 32, 32, 32))
+    refused(t, 'argument', 'invalid-argument', () => native.get(allocation, 0, other as unknown as Uint8Array, 0, 32, 32, 32))
   }
   t.is(handle.length, 32)
   native.end(allocation)
@@ -282,8 +282,8 @@ test.serial('a view on a wasm memory that has grown is refused', (t) => {
   const stale = new Uint8Array(grown.buffer)
   grown.grow(1)
   const allocation = allocate(4096)
-  refused(t, 'argument', 'out-of-bounds', () => native.get(allocation, stale, 0, 32, 64, 64))
-  refused(t, 'argument', 'out-of-bounds', () => native.open(0, 0, stale, 0, 32, -1, 4096, 0, holder()))
+  refused(t, 'argument', 'out-of-bounds', () => native.get(allocation, 0, stale, 0, 32, 64, 64))
+  refused(t, 'argument', 'out-of-bounds', () => native.open(0, 0, 1, stale, 0, 32, -1, 4096, -1, 0, holder()))
   refused(t, 'argument', 'out-of-bounds', () => native.allocate(0, 0, 1, 4096, false, stale, 0, holder()))
   native.end(allocation)
 })
@@ -292,8 +292,8 @@ test.serial('a core memory that is shared serves as well', (t) => {
   const shared = new Uint8Array(new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer)
   shared[0] = 1
   const allocation = native.allocate(0, 0, 1, 4096, false, shared, 0, holder())
-  t.is(native.get(allocation, shared, 64, 32, 128, 64), 32)
-  const mapping = native.open(0, 0, shared, 64, 32, 0, 4096, 0, holder())
+  t.is(native.get(allocation, 0, shared, 64, 32, 128, 64), 32)
+  const mapping = native.open(0, 0, 1, shared, 64, 32, 0, 4096, -1, 0, holder())
   t.is(native.info(mapping).path, PATHS.self)
   native.end(mapping)
   native.end(allocation)
@@ -323,7 +323,7 @@ test.serial('a range is read exactly when it is inside the memory', (t) => {
 
 test.serial("another environment's claims are not to be used or ended, and end with it", async (t) => {
   const allocation = allocate(4096)
-  const descriptor = native.exportDescriptor(allocation, 0, holder())
+  const descriptor = native.exportDescriptor(allocation, holder())
   const worker = new Worker(
     `const { workerData, parentPort } = require('node:worker_threads')
      const native = require(workerData.addonPath)
@@ -333,9 +333,9 @@ test.serial("another environment's claims are not to be used or ended, and end w
      const core = new Uint8Array(new WebAssembly.Memory({ initial: 1 }).buffer)
      const holder = globalThis.holder = {}
      const own = native.allocate(0, 0, 1, 4096, false, core, 0, holder)
-     native.get(own, core, 64, 32, 128, 64)
-     const fd = native.exportDescriptor(own, 0, holder)
-     const mapping = native.open(0, 0, core, 64, 32, -1, 4096, fd, holder)
+     native.get(own, 0, core, 64, 32, 128, 64)
+     const fd = native.exportDescriptor(own, holder)
+     const mapping = native.open(0, 0, 1, core, 64, 32, -1, 4096, -1, fd, holder)
      globalThis.view = native.view(mapping, 0, 1)
      parentPort.postMessage({ seen, claims: [own, fd, mapping, globalThis.view.claim], drained: native.drainEnded() })
      setInterval(() => {}, 1000)`,

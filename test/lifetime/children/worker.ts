@@ -83,7 +83,7 @@ function run(task: Task): unknown {
         codeOf(() => native.end(task.claim)), codeOf(() => native.info(task.claim)), codeOf(() => native.read(task.claim, 0, bytes)),
         codeOf(() => native.write(task.claim, 0, bytes)), codeOf(() => native.fill(task.claim, 0, 1, 0)),
         codeOf(() => native.view(task.claim, 0, 1)), codeOf(() => native.claim(task.claim, 2, {})), codeOf(() => native.put(task.claim)),
-        codeOf(() => native.get(task.claim, bytes, 0, 16, 0, 16)), codeOf(() => native.exportDescriptor(task.claim, 0, {})),
+        codeOf(() => native.get(task.claim, 0, bytes, 0, 16, 0, 16)), codeOf(() => native.exportDescriptor(task.claim, {})),
         codeOf(() => native.descriptorNumber(task.claim)), codeOf(() => native.copy(task.claim, 0, task.claim, 0, 1)),
       ]
     }

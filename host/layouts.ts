@@ -1,0 +1,35 @@
+/** Where a vendor handle keeps what this side of the addon needs of it. Offsets in bytes; little-endian. */
+import { LAYOUTS, type LayoutName } from './core/names.generated.ts'
+
+export interface LayoutTraits {
+  name: LayoutName
+  /** i32: the descriptor's number in the exporter. */
+  fd: number
+  /** i32: the exporter's pid. */
+  pid?: number
+  /** u64: size of the base allocation. */
+  size?: number
+  /** u64: offset of the exported pointer in the base allocation. */
+  offset?: number
+  /** Bit 0 of this byte: shared read-only. */
+  flags?: number
+}
+
+const TRAITS: Partial<Record<LayoutName, Omit<LayoutTraits, 'name'>>> = {
+  host: { fd: 24, size: 16, flags: 28 },
+  'level-zero-classic': { fd: 0 },
+  'level-zero-opaque': { fd: 0, pid: 16 },
+  'sycl-umf-level-zero-v1': { fd: 44, pid: 16, size: 24, offset: 32 },
+  'sycl-umf-level-zero-v2': { fd: 56, pid: 16, size: 24, offset: 32 },
+}
+
+const byCode: (LayoutTraits | undefined)[] = []
+for (const name of Object.keys(LAYOUTS) as LayoutName[]) {
+  const traits = TRAITS[name]
+  if (traits !== undefined) byCode[LAYOUTS[name]] = { name, ...traits }
+}
+
+/** Undefined for a layout that no backend of this version opens. */
+export function layoutTraits(code: number): LayoutTraits | undefined {
+  return byCode[code]
+}
