@@ -172,6 +172,8 @@ export interface NativeAddon {
   faultPoints?(): string[]
   /** Fault builds only: how often the host backend has called `mmap` and `munmap`. A second munmap fails silently, so only a count shows it. */
   callCounts?(): { mmap?: number; munmap?: number }
+  /** What `usm-ipc doctor` asks (host/doctor/native.ts). Loads libraries for good and forks: for processes made for this. */
+  probe(name: string, argument?: unknown): unknown
 }
 
 function loadAdvice(message: string): string {

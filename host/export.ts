@@ -1,10 +1,9 @@
 import { checkNbytes, checkRange } from './arguments.ts'
-import { fromHex } from './core/bytes.ts'
 import { arrayBytes, nameBytes, Sealer, type ArrayMetadata } from './core/seal.ts'
 import { SECTIONS } from './core/names.generated.ts'
 import { environment } from './environment.ts'
 import { checked, rangeError, typeError } from './errors.ts'
-import { memoryClaim, type MemoryUSMDevice } from './memory.ts'
+import { memoryAllocation, memoryClaim, type MemoryUSMDevice } from './memory.ts'
 
 export interface ExportOptions {
   /** First byte of the shared range, from the memory's beginning. */
@@ -36,23 +35,23 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
   const nbytes = checkNbytes(wanted === undefined ? held.nbytes - offset : wanted)
   checkRange(offset, nbytes, held.nbytes, 'export')
   const created = Date.now()
-  const info = native.info(held.claim)
+  const allocation = memory[memoryAllocation]
   const sealer = new Sealer(core, {
     kind: 'memory',
     backend: memory.device.backend,
     layout: 'host', // until the driver has said which it is
     deviceUuid: memory.device.uuidBytes,
-    allocationSize: info.nbytes,
+    allocationSize: allocation.nbytes,
     offset: held.offset + offset,
     nbytes,
-    allocationId: fromHex(info.allocationId)!,
+    allocationId: allocation.id,
     pid: process.pid,
     startTime: process.startTime,
     pidNamespace: process.pidNamespace,
     bootId: process.bootId,
     created,
     expires: expiry(created, ttl),
-    nonce: crypto.getRandomValues(new Uint8Array(16)),
+    nonce: nextNonce(),
   })
   const entriesAt = core.scratchAt
   const length = checked(() => native.get(held.claim, held.offset + offset, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY, entriesAt, ENTRIES_CAPACITY))
@@ -68,6 +67,18 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
     native.put(held.claim)
     throw error
   }
+}
+
+// Asking for 16 random bytes takes as long as asking for thousands.
+const random = new Uint8Array(4096)
+let randomUsed = random.length
+
+function nextNonce(): Uint8Array {
+  if (randomUsed === random.length) {
+    crypto.getRandomValues(random)
+    randomUsed = 0
+  }
+  return random.slice(randomUsed, (randomUsed += 16))
 }
 
 function expiry(created: number, ttl: unknown): number {

@@ -25,6 +25,21 @@ export interface AllocationOptions {
 /** @internal The way from a memory to its claim, for the files beside this one. */
 export const memoryClaim: unique symbol = Symbol('usm-ipc.claim')
 
+/** @internal The driver's base allocation, which does not change while the memory lives. */
+export interface DriverAllocation {
+  nbytes: number
+  /** 16 bytes */
+  id: Uint8Array
+}
+
+/** @internal */
+export const memoryAllocation: unique symbol = Symbol('usm-ipc.allocation')
+
+function driverAllocation(claim: number): DriverAllocation {
+  const { nbytes, allocationId } = environment().native.info(claim)
+  return { nbytes, id: fromHex(allocationId)! }
+}
+
 /** Memory of a device that a driver gave. The base of the classes below; not constructed itself. */
 export abstract class UsmMemory {
   readonly device: Device
@@ -36,6 +51,7 @@ export abstract class UsmMemory {
   #nbytes: number
   #offset: number
   #owner: unknown
+  #allocation: DriverAllocation | undefined
 
   /** @internal */
   protected constructor(usmType: UsmType, size: number | Held, options: AllocationOptions) {
@@ -212,6 +228,11 @@ export abstract class UsmMemory {
 
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return `${this.constructor.name} { device: ${this.device.selector}, nbytes: ${this.nbytes}, closed: ${this.isClosed} }`
+  }
+
+  /** @internal */
+  get [memoryAllocation](): DriverAllocation {
+    return (this.#allocation ??= driverAllocation(this.#live('the driver\'s allocation')))
   }
 
   /** @internal */

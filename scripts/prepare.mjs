@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { runtime } from './sycl_runtime.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -16,10 +17,11 @@ const stale = (target, sources) =>
 const steps = [
   ['build:wasm', 'host/core/names.generated.ts', ['assembly', 'asconfig.json', 'scripts/generate.mjs']],
   ['build:addon', 'build/Release/usm_ipc.node', ['native', 'CMakeLists.txt']],
+  ['build:sycl', 'build/Release/libusm_ipc_sycl.so', ['native/sycl', 'native/level_zero'], () => runtime() !== undefined],
   ['build:ts', 'dist/index.js', ['host', 'tsconfig.json', 'tsconfig.build.json']],
 ]
-for (const [script, target, sources] of steps) {
-  if (!stale(target, sources)) continue
+for (const [script, target, sources, isPossible = () => true] of steps) {
+  if (!isPossible() || !stale(target, sources)) continue
   console.error(`usm-ipc: ${script}`)
   const { status } = spawnSync('npm', ['run', '--silent', script], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
   if (status !== 0) {

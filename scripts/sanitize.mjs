@@ -14,6 +14,8 @@ if (!existsSync(library)) {
 }
 const built = run('npx', ['cmake-js', 'compile', '-O', 'build-sanitize', '--CDUSM_IPC_SANITIZE=ON', '--CDUSM_IPC_FAULTS=ON', '--log-level', 'error'])
 if (built !== 0) process.exit(built)
+const sycl = run('node', ['scripts/build_sycl.mjs', '--sanitize'])
+if (sycl !== 0) process.exit(sycl)
 
 // Leaks are counted by the tests themselves (descriptors, mappings, both books): the programs around the addon, Node and
 // Python, leak at exit by design.

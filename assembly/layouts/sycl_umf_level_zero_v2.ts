@@ -13,7 +13,7 @@ export function check(p: u32, header: u32): Verdict {
   const verdict = checkHead(p, header);
   if (verdict != Verdict.Ok) return verdict;
   if (load<u32>(p + 40) != load<u32>(p + 16)) return fail(Verdict.HandlePidsDiffer, p + 40);
-  if (load<u32>(p + 44) != 0) return fail(Verdict.HandlePadding, p + 44);
+  if (header && load<u32>(p + 44) != 0) return fail(Verdict.HandlePadding, p + 44);
   if (load<u64>(p + 48) != load<u64>(p + 24)) return fail(Verdict.HandleSizesDiffer, p + 48);
   return levelZero.check(p + 56, header);
 }

@@ -7,10 +7,13 @@ import { Header, MAX_SIZE } from "../wire";
 
 export const UMF_HEAD: u32 = 40;
 
-/** `header` is the envelope's address, or 0 for a raw handle. */
+/**
+ * `header` is the envelope's address, or 0 for a raw handle: the runtime leaves the padding of its structure as it finds
+ * it, so a raw handle may have anything there. In an envelope it is zero.
+ */
 export function checkHead(p: u32, header: u32): Verdict {
   if (load<i32>(p + 16) <= 0) return fail(Verdict.HandleBadPid, p + 16);
-  if (load<u32>(p + 20) != 0) return fail(Verdict.HandlePadding, p + 20);
+  if (header && load<u32>(p + 20) != 0) return fail(Verdict.HandlePadding, p + 20);
   const size = load<u64>(p + 24);
   if (size == 0) return fail(Verdict.HandleZeroSize, p + 24);
   if (size > MAX_SIZE) return fail(Verdict.SizeTooLarge, p + 24);

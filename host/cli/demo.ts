@@ -10,17 +10,21 @@ import { MemoryUSMDevice } from '../memory.ts'
 import { FdChannel } from '../sharing/fd_channel.ts'
 import { runImporter, sha256 } from './demo_importer.ts'
 import { receiveJson, sendJson, type DemoDone, type DemoOpened, type DemoWritten } from './demo_protocol.ts'
-import { UsageError, bold, green, printJson, size } from './output.ts'
+import { DriverError } from '../errors.ts'
+import { demoEverywhere } from './demo_everywhere.ts'
+import { UsageError, bold, dim, green, printJson, size } from './output.ts'
+import { runSelf } from './run_self.ts'
+import { isSoftwareAsked, softwareListing } from './software.ts'
 
 const DEFAULT_FILE = fileURLToPath(new URL('../../LICENSE', import.meta.url))
 const MARK = 'written by the importer'
 
 interface Options {
-  device: string
+  device?: string
   json?: boolean
 }
 
-interface Result {
+export interface Result {
   ok: boolean
   file: string
   nbytes: number
@@ -36,16 +40,36 @@ export function addDemo(program: Command): void {
   program
     .command('demo')
     .argument('[file]', 'whose bytes are shared', DEFAULT_FILE)
-    .description("Share a file's bytes with a second process: one copy in memory, every handle checked, books closed.")
-    .option('--device <selector>', 'where the memory is', 'host')
+    .description(
+      "Share a file's bytes with a second process: one copy in memory, every handle checked, books closed. Without --device on " +
+        'every backend that this machine has; the software Level Zero device is always among them.',
+    )
+    .option('--device <selector>', 'where the memory is')
     .option('--json', 'print JSON')
-    .action(async (file: string, options: Options) => {
-      const say = options.json ? () => {} : (line: string) => console.log(line)
-      const result = await demo(file, options.device, say)
-      if (options.json) printJson(result)
+    .action(async (file: string, { device, json }: Options) => {
+      const say = json ? () => {} : (line: string) => console.log(line)
+      const result = device === undefined ? await demoEverywhere(file, say, json === true) : await demoOn(device, file, say, json === true)
+      if (result === undefined) return
+      if (json) printJson(result)
       process.exitCode = result.ok ? 0 : 1
     })
   program.command('demo-importer', { hidden: true }).action(runImporter)
+}
+
+// A device that is not here may be one of the software driver's: the demo says that it uses that, and does.
+async function demoOn(selector: string, file: string, say: (line: string) => void, json: boolean): Promise<Result | undefined> {
+  await fileSize(file)
+  try {
+    selectDevice(selector)
+  } catch (error) {
+    if (!(error instanceof DriverError) || isSoftwareAsked() || !/^(level_zero|sycl)\b/.test(selector)) throw error
+    const listing = await softwareListing()
+    if (typeof listing === 'string' || !listing.backends.some((b) => b.available && selector.startsWith(b.backend))) throw error
+    say(dim(`${error.message}; using the software driver (--software)`))
+    process.exitCode = (await runSelf(['demo', '--software', '--device', selector, file, ...(json ? ['--json'] : [])], { inherit: true })).code ?? 1
+    return undefined
+  }
+  return demo(file, selector, say)
 }
 
 async function demo(file: string, selector: string, say: (line: string) => void): Promise<Result> {
@@ -107,7 +131,8 @@ async function demo(file: string, selector: string, say: (line: string) => void)
   }
 }
 
-async function fileSize(file: string): Promise<number> {
+/** @throws UsageError unless it is a file with something in it */
+export async function fileSize(file: string): Promise<number> {
   const info = await stat(file).catch((error: Error) => {
     throw new UsageError(`cannot read ${file}: ${error.message}`)
   })
@@ -146,4 +171,3 @@ function exited(child: ChildProcess): Promise<void> {
 function closedBooks(): { ledger: number; registry: number } {
   return { ledger: ledger().live, registry: ledger({ process: true }).resources.length }
 }
-

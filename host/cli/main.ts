@@ -5,7 +5,10 @@ import { Command, CommanderError } from 'commander'
 import { isUsmIpcError } from '../errors.ts'
 import { addDemo } from './demo.ts'
 import { addDevices } from './devices.ts'
+import { addDoctor } from './doctor.ts'
 import { addInspect } from './inspect.ts'
+import { askForSoftware } from './software.ts'
+import { addSoftwareDriver } from './software_driver.ts'
 import { UsageError, red, redact, watchOutput } from './output.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
@@ -13,12 +16,16 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 const program = new Command('usm-ipc')
   .description('Share device memory between processes, and look at the handles that do it.')
   .version(version)
+  .option('--software', 'use the software Level Zero driver that comes with this package: needs no GPU')
+  .hook('preAction', () => {
+    if (program.opts<{ software?: boolean }>().software) askForSoftware()
+  })
   .showHelpAfterError('(--help shows what there is)')
   .exitOverride()
   .configureOutput({ writeErr: (text) => process.stderr.write(redact(text)) })
   .addHelpText('after', `
 Try it:
-  $ usm-ipc demo                      two processes share a file's bytes
+  $ usm-ipc demo                      two processes share a file's bytes, on every backend here
   $ usm-ipc devices                   where memory can be shared here
   $ usm-ipc inspect -                 look at a handle from stdin (it is a secret: keep it out of shell histories)
 
@@ -28,6 +35,8 @@ watchOutput()
 addDevices(program)
 addInspect(program)
 addDemo(program)
+addDoctor(program)
+addSoftwareDriver(program)
 
 try {
   await program.parseAsync()

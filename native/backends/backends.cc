@@ -1,10 +1,12 @@
 #include "backend.h"
 #include "backends/host.h"
+#include "backends/level_zero.h"
+#include "backends/sycl.h"
 
 namespace usm_ipc {
 
 const std::vector<Backend*>& backends() {
-  static const auto* const all = new std::vector<Backend*>{&host_backend()};
+  static const auto* const all = new std::vector<Backend*>{&host_backend(), &level_zero_backend(), &sycl_backend()};
   return *all;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -76,11 +77,6 @@ Failure descriptor_failure(const char* reason, const std::string& message) {
   return Failure(FailureKind::descriptor, reason, message);
 }
 
-Failure wrong_kind(const char* what) {
-  return descriptor_failure("descriptor-wrong-kind", std::string("the descriptor is ") + what +
-                                                         "; the handle wants the exporter's memfd");
-}
-
 // All memfds of a kernel are on one internal file system, but for those of huge pages: whose mappings have other sizes
 // than asked for, so that munmap() would refuse ours.
 uint64_t memfd_file_system() {
@@ -128,34 +124,48 @@ DescriptorEntry identity_of_memfd(int fd) {
   return {DescriptorKind::memfd, st.st_dev, st.st_ino};
 }
 
-void check_memfd(int fd, const HostHandle& handle, uint64_t nbytes) {
-  // Seals first: the kernel answers that itself, while a stat may be answered by the peer (FUSE), when it likes.
+int seals_of(int fd) {
   fault_point("open.seals");
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 && ::fcntl(fd, F_GETFD) < 0) throw system_failure("host", "fcntl(F_GET_SEALS)", errno);
-  if (seals < 0) throw wrong_kind("a file without seals");
+  return seals;
+}
+
+Failure wrong_kind(const std::string& what, const char* wanted) {
+  return descriptor_failure("descriptor-wrong-kind", "the descriptor is " + what + "; the handle wants " + wanted);
+}
+
+DescriptorEntry check_sealed(int fd, int seals, const DescriptorEntry& expected, bool read_only, uint64_t nbytes) {
+  const char* const wanted = "the exporter's memfd";
   fault_point("open.stat");
   struct stat st;
   if (::fstat(fd, &st) != 0) throw system_failure("host", "fstat", errno);
-  if (!S_ISREG(st.st_mode)) throw wrong_kind("no regular file");
-  if (st.st_dev != handle.device || st.st_ino != handle.inode) {
+  if (!S_ISREG(st.st_mode)) throw wrong_kind("no regular file", wanted);
+  if (expected.inode != 0 && (st.st_dev != expected.device || st.st_ino != expected.inode)) {
     throw descriptor_failure("descriptor-foreign",
                              "the descriptor is another memfd (device " + std::to_string(st.st_dev) + ", inode " +
                                  std::to_string(st.st_ino) + ") than the handle names (device " +
-                                 std::to_string(handle.device) + ", inode " + std::to_string(handle.inode) + ")");
+                                 std::to_string(expected.device) + ", inode " + std::to_string(expected.inode) + ")");
   }
-  const std::string difference = seal_difference(seals, handle.read_only);
+  const std::string difference = seal_difference(seals, read_only);
   if (!difference.empty()) {
     throw descriptor_failure("descriptor-unsealed",
                              "the memfd's seals are not those that the handle requires: " + difference);
   }
   const auto size = static_cast<uint64_t>(st.st_size);
-  if (size < handle.nbytes || size < nbytes) {
-    throw descriptor_failure("descriptor-too-small",
-                             "the memfd has " + std::to_string(size) + " bytes, the handle says " +
-                                 std::to_string(handle.nbytes < nbytes ? nbytes : handle.nbytes));
+  if (size < nbytes) {
+    throw descriptor_failure("descriptor-too-small", "the memfd has " + std::to_string(size) +
+                                                         " bytes, the handle says " + std::to_string(nbytes));
   }
-  if (st.st_dev != memfd_file_system()) throw wrong_kind("a memfd of huge pages");
+  if (st.st_dev != memfd_file_system()) throw wrong_kind("a memfd of huge pages", wanted);
+  return {DescriptorKind::memfd, st.st_dev, st.st_ino};
+}
+
+void check_memfd(int fd, const HostHandle& handle, uint64_t nbytes) {
+  const int seals = seals_of(fd);
+  if (seals < 0) throw wrong_kind("a file without seals", "the exporter's memfd");
+  check_sealed(fd, seals, {DescriptorKind::memfd, handle.device, handle.inode}, handle.read_only,
+               std::max(handle.nbytes, nbytes));
 }
 
 }  // namespace usm_ipc

@@ -172,7 +172,7 @@ export const badInput: ContractCase[] = [
       })
       const envelope = decode(bytes)
       assert.deepEqual([envelope.allocationSize, envelope.offset, envelope.nbytes, envelope.name], [NBYTES, 16, 64, 'this'])
-      assert.deepEqual(envelope.handle, decode(getMemHandle(memory)).handle)
+      assert.deepEqual(envelope.handle, decode(getMemHandle(memory, { offset: 16, nbytes: 64 })).handle)
       IPCMemoryHandle.open(bytes, backend.selector).close()
     },
   },

@@ -6,9 +6,11 @@ import { descriptors } from './descriptors.ts'
 import { dpctl } from './dpctl.ts'
 import { elsewhere } from './elsewhere.ts'
 import { handles } from './handles.ts'
+import { hostHandles } from './host_handles.ts'
 import { ranges } from './ranges.ts'
 import { readOnly } from './read_only.ts'
 import type { ContractCase } from './types.ts'
+import { vendor } from './vendor.ts'
 import { views } from './views.ts'
 
 export type { BackendUnderTest, ContractCase, Elsewhere } from './types.ts'
@@ -17,5 +19,8 @@ export const contract: ContractCase[] = [
   ...dpctl, ...handles, ...ranges, ...copies, ...views, ...readOnly, ...argumentCases, ...badInput, ...elsewhere,
 ]
 
-/** Beside it, for backends whose memory is a memory file (the host's). */
+/** Beside it: where handles come with a memory file, and of the host's own handles. */
 export const memoryFileContract: ContractCase[] = descriptors
+export const hostContract: ContractCase[] = hostHandles
+/** Of the handles of Level Zero and SYCL. */
+export const vendorContract: ContractCase[] = vendor

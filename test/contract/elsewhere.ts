@@ -1,7 +1,7 @@
 /** Two processes. */
 import assert from 'node:assert/strict'
 import { asForeign } from '../support/forge.ts'
-import { NBYTES, bytesOf, exported, pattern, notHere } from './support.ts'
+import { NBYTES, bytesOf, exported, pattern } from './support.ts'
 import type { ContractCase } from './types.ts'
 
 export const elsewhere: ContractCase[] = [
@@ -34,8 +34,8 @@ export const elsewhere: ContractCase[] = [
   },
   {
     name: 'another process reads read-only memory and cannot write it',
+    needs: 'readOnlySharing',
     async run(backend) {
-      if (!backend.readOnlySharing) return notHere(`${backend.name} memory is not shared read-only`)
       using shared = exported(backend, NBYTES, { sharing: 'readOnly' })
       const importer = await backend.openElsewhere(shared.handle)
       assert.equal(importer.readOnly, true)

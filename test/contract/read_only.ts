@@ -2,15 +2,16 @@
 import assert from 'node:assert/strict'
 import { IPCMemoryHandle, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared } from '../../host/index.ts'
 import { refused, rejected } from '../support/refused.ts'
-import { NBYTES, allocate, bytesOf, exported, pattern, notHere } from './support.ts'
+import { unchanged } from '../support/unchanged.ts'
+import { NBYTES, allocate, bytesOf, exported, pattern } from './support.ts'
 import type { ContractCase } from './types.ts'
 
 export const readOnly: ContractCase[] = [
   {
     name: 'an import of read-only memory is read, never written or viewed; its exporter writes it',
     smoke: true,
+    needs: 'readOnlySharing',
     async run(backend) {
-      if (!backend.readOnlySharing) return notHere(`${backend.name} memory is not shared read-only`)
       using shared = exported(backend, NBYTES, { sharing: 'readOnly' })
       assert.equal(shared.memory.readOnly, false)
       const mappings = [IPCMemoryHandle.open(shared.bytes, backend.selector)]
@@ -48,6 +49,13 @@ export const readOnly: ContractCase[] = [
       for (const Memory of [MemoryUSMHost, MemoryUSMShared]) {
         refused(() => new Memory(NBYTES, { device: backend.selector, sharing: 'readOnly' }), 'TypeError', 'NOT_EXPORTABLE', /never shared/)
       }
+    },
+  },
+  {
+    name: 'memory that cannot be shared read-only is refused where it is allocated',
+    without: 'readOnlySharing',
+    run(backend) {
+      unchanged(() => refused(() => allocate(backend, NBYTES, { sharing: 'readOnly' }), 'RangeError', 'NOT_SHAREABLE', /read-only/i))
     },
   },
 ]

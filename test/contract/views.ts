@@ -33,8 +33,8 @@ export const views: ContractCase[] = [
     name: 'a view is the memory: both ways, at an offset, of every host-addressable kind',
     smoke: true,
     collects: true,
+    needs: 'hostAddressable',
     async run(backend) {
-      if (!backend.hostAddressable) return notHere(`${backend.name} memory is not host-addressable`)
       for (const memory of [allocate(backend), new MemoryUSMHost(NBYTES, { device: backend.selector }), new MemoryUSMShared(NBYTES, { device: backend.selector })]) {
         readAndWrite(memory)
         memory.close()
@@ -47,8 +47,8 @@ export const views: ContractCase[] = [
     name: 'a view outlives close(), of memory and of mappings, and the memory goes with the last view',
     smoke: true,
     collects: true,
+    needs: 'hostAddressable',
     async run(backend) {
-      if (!backend.hostAddressable) return notHere(`${backend.name} memory is not host-addressable`)
       const before = counts()
       await (async () => {
         const shared = exported(backend)
@@ -76,8 +76,8 @@ export const views: ContractCase[] = [
     name: 'a view of a mapping with an offset begins where the range does',
     smoke: true,
     collects: true,
+    needs: 'hostAddressable',
     run(backend) {
-      if (!backend.hostAddressable) return notHere(`${backend.name} memory is not host-addressable`)
       using shared = exported(backend, NBYTES, { offset: 1000, nbytes: 100 })
       using mapped = IPCMemoryHandle.open(shared.bytes, backend.selector, 50)
       assert.deepEqual(mapped.view(), pattern(50, 1000))
@@ -91,8 +91,8 @@ export const views: ContractCase[] = [
     name: 'a view keeps its memory when its buffer is transferred, until the new buffer is collected',
     smoke: true,
     collects: true,
+    needs: 'hostAddressable',
     async run(backend) {
-      if (!backend.hostAddressable) return notHere(`${backend.name} memory is not host-addressable`)
       if (!('transfer' in ArrayBuffer.prototype)) return notHere('this runtime has no ArrayBuffer.prototype.transfer')
       const before = counts()
       await (async () => {
@@ -112,8 +112,8 @@ export const views: ContractCase[] = [
   {
     name: 'a view that does not fit is refused and leaves no claim',
     smoke: true,
+    needs: 'hostAddressable',
     run(backend) {
-      if (!backend.hostAddressable) return notHere(`${backend.name} memory is not host-addressable`)
       using memory = allocate(backend)
       refused(() => memory.view(0, NBYTES + 1), 'RangeError', 'OUT_OF_RANGE', /do not fit/)
       refused(() => memory.view(NBYTES, 1), 'RangeError', 'OUT_OF_RANGE', /do not fit/)
@@ -124,6 +124,21 @@ export const views: ContractCase[] = [
       refused(() => memory.view('0' as never, 1), 'TypeError', 'INVALID_OFFSET', /number of bytes/)
       assert.equal(ledger().live, 1)
       assert.equal(ledger({ process: true }).claims, 1)
+    },
+  },
+  {
+    name: 'device memory that the host cannot address is not viewed; host and shared memory is',
+    without: 'hostAddressable',
+    collects: true,
+    async run(backend) {
+      using shared = exported(backend)
+      using mapped = backend.openMapped!(shared.handle)
+      for (const memory of [shared.memory, mapped]) refused(() => memory.view(), 'StateError', 'NOT_HOST_ADDRESSABLE', /use read\(\) and write\(\)/)
+      for (const memory of [new MemoryUSMHost(NBYTES, { device: backend.selector }), new MemoryUSMShared(NBYTES, { device: backend.selector })]) {
+        readAndWrite(memory)
+        memory.close()
+        assert(await collectUntil(() => ledger().views === 0), 'views are collected')
+      }
     },
   },
 ]

@@ -1,9 +1,10 @@
 /** The contract's smoke cases under node:test, which Node, Deno and Bun all run. */
 import test from 'node:test'
-import { contract, memoryFileContract } from '../contract/contract.ts'
+import { contract, hostContract, memoryFileContract } from '../contract/contract.ts'
+import { applies } from '../contract/types.ts'
 import { runCase } from '../contract/run_case.ts'
-import { hostBackend } from '../support/host_backend.ts'
+import { hostBackend } from '../support/backends.ts'
 
-for (const contractCase of [...contract, ...memoryFileContract]) {
-  if (contractCase.smoke) test(`host: ${contractCase.name}`, () => runCase(contractCase, hostBackend))
+for (const contractCase of [...contract, ...memoryFileContract, ...hostContract]) {
+  if (contractCase.smoke && applies(contractCase, hostBackend)) test(`host: ${contractCase.name}`, () => runCase(contractCase, hostBackend))
 }

@@ -91,4 +91,4 @@ export const handles: Case[] = [
 ]
 
 /** Rules that a raw handle is free of: they compare it with the envelope around it. */
-export const WITH_ENVELOPE_ONLY = new Set(['U6', 'U7', 'U8', 'M6', 'C3', 'Q9', 'Q10'])
+export const WITH_ENVELOPE_ONLY = new Set(['U2', 'W2', 'U6', 'U7', 'U8', 'M6', 'C3', 'Q9', 'Q10'])

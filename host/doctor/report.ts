@@ -1,0 +1,101 @@
+/** The whole examination: runs the probes, makes the findings, takes out what is private. */
+import { fileURLToPath } from 'node:url'
+import { checkBackends, checkRoundTrips, sharing } from './backends.ts'
+import { CHECKS, type Check, type CheckId, type Status } from './check.ts'
+import { runTask } from './child.ts'
+import { checkDescriptors } from './descriptors.ts'
+import { checkGpu } from './gpu.ts'
+import { checkLevelZero, loaderPath } from './level_zero.ts'
+import { checkLimits } from './limits.ts'
+import { checkMachine, checkPackage } from './machine.ts'
+import { checkNamespaces } from './namespaces.ts'
+import { checkPermissions } from './permissions.ts'
+import { ROUND_TRIPS, type BackendAnswers, type Probe, type Probes, type RoundTripName } from './probe.ts'
+import { scrub } from './scrub.ts'
+import { checkSycl, syclPath } from './sycl.ts'
+import type { System } from './system.ts'
+import { checkVariables } from './variables.ts'
+
+/** Raised when a field changes its meaning or goes; new fields and new checks do not raise it. */
+export const SCHEMA_VERSION = 1
+
+export interface Report {
+  schema: 'usm-ipc-doctor'
+  schemaVersion: typeof SCHEMA_VERSION
+  version: string
+  /** With --software. */
+  software: boolean
+  /** At least one backend shares memory between two processes. */
+  ok: boolean
+  /** Those that do. */
+  sharing: RoundTripName[]
+  summary: Record<Status, number>
+  checks: Check[]
+}
+
+export interface Examination {
+  /** Of the package. */
+  version: string
+  software: boolean
+  /** How long one probe may take. */
+  seconds: number
+}
+
+export async function examine(system: System, examination: Examination): Promise<Report> {
+  return reportOf(system, await probeAll(system, examination))
+}
+
+/** A pure function of what was read. */
+export function reportOf(system: System, probes: Probes): Report {
+  const found = [
+    ...checkPackage(system, probes), ...checkMachine(system, probes), ...checkVariables(system), ...checkGpu(system, probes),
+    ...checkLevelZero(system, probes), ...checkSycl(system, probes), ...checkBackends(system, probes), ...checkRoundTrips(probes),
+    ...checkPermissions(system, probes), ...checkNamespaces(system), ...checkDescriptors(system, probes), ...checkLimits(system),
+  ]
+  const order = Object.keys(CHECKS) as CheckId[]
+  const checks = found.sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id)).map(({ detail, fix, data, ...rest }) => ({ ...rest, ...scrub({ detail, fix, data }, system) }))
+  const count = (status: Status): number => checks.filter((c) => c.status === status).length
+  const shares = sharing(probes)
+  return {
+    schema: 'usm-ipc-doctor', schemaVersion: SCHEMA_VERSION, version: probes.version, software: probes.software, ok: shares.length > 0, sharing: shares,
+    summary: { ok: count('ok'), warning: count('warning'), failed: count('failed'), unknown: count('unknown'), absent: count('absent') },
+    checks: checks as Check[],
+  }
+}
+
+async function probeAll(system: System, { version, software, seconds }: Examination): Promise<Probes> {
+  const env: Record<string, string> = software ? { USM_IPC_SOFTWARE_DRIVER: '1' } : {}
+  const addonPath = system.variable('USM_IPC_ADDON') ?? fileURLToPath(new URL('../../build/Release/usm_ipc.node', import.meta.url))
+  const loader = loaderPath(system, addonPath.replace(/\/?[^/]*$/, ''), software)
+  const backend = (name: string, more: Record<string, string> = {}) => (): Promise<Probe<BackendAnswers>> =>
+    runTask('backend', [name, String(Math.ceil(seconds / 2))], { env: { ...env, ...more }, seconds })
+  const backendTasks = {
+    'host': backend('host'),
+    'level_zero': backend('level_zero'),
+    'sycl': backend('sycl'),
+    'sycl-v1': backend('sycl', { SYCL_UR_USE_LEVEL_ZERO_V2: '0' }),
+    'sycl-v2': backend('sycl', { SYCL_UR_USE_LEVEL_ZERO_V2: '1' }),
+    'cuda': backend('cuda'),
+  }
+  const [kernel, levelZero, libraries, ...backends] = await inTurns([
+    () => runTask('kernel', [], { seconds }),
+    () => runTask('level-zero', [loader], { env, seconds }),
+    () => runTask('libraries', [syclPath(system)], { seconds }),
+    ...ROUND_TRIPS.map((name) => backendTasks[name]),
+  ] as (() => Promise<Probe<never>>)[])
+  return {
+    software, version, addonPath, kernel: kernel!, levelZero: levelZero!, libraries: libraries!,
+    backends: Object.fromEntries(ROUND_TRIPS.map((name, i) => [name, backends[i]!])) as unknown as Probes['backends'],
+  }
+}
+
+/** A few at a time, so that none is slow because of the others. */
+async function inTurns<T>(tasks: readonly (() => Promise<T>)[], width = 3): Promise<T[]> {
+  const results: T[] = []
+  const queue = [...tasks.entries()]
+  const run = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) results[next[0]] = await next[1]()
+  }
+  await Promise.all(Array.from({ length: width }, run))
+  return results
+}

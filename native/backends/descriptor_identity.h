@@ -1,0 +1,19 @@
+// What a descriptor is, asked of the kernel: the kinds that an envelope can want beside a handle.
+#pragma once
+
+#include <cstdint>
+
+#include "backend.h"
+
+namespace usm_ipc {
+
+// Kind and identity of a memory file or a dma-buf. Asks nothing of any other file: a peer's file system may answer when it
+// likes. Throws Failure{descriptor, "descriptor-wrong-kind"} for anything else.
+DescriptorEntry identity_of_descriptor(int fd);
+
+// Throws Failure{descriptor, ...} unless `fd` is of a kind that a driver may import: a memory file that is sealed as ours
+// are (SHRINK, GROW and SEAL), or a dma-buf; is `expected`, where that says something (inode not 0); and has at least
+// `nbytes`. Returns its identity.
+DescriptorEntry check_descriptor(int fd, const DescriptorEntry& expected, uint64_t nbytes);
+
+}  // namespace usm_ipc

@@ -1,0 +1,341 @@
+// The SYCL backend: USM of the platforms' default contexts, shared through the runtime's own IPC functions.
+//
+// Copies, fills, reads and writes go through an in-order queue of this library's own for each device and have happened
+// when they return. An export waits for that queue alone: who writes with a queue of its own waits for it first.
+#include "backends/sycl.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/descriptor_identity.h"
+#include "backends/sycl_base_values.h"
+#include "backends/sycl_devices.h"
+#include "backends/sycl_handle.h"
+#include "failure.h"
+#include "fault.h"
+
+namespace usm_ipc {
+namespace {
+
+constexpr size_t kRememberedAllocations = 1024;
+
+DPCTLSyclUSMRef reference_to(void* pointer) { return reinterpret_cast<DPCTLSyclUSMRef>(pointer); }
+
+UniqueFd duplicate(int fd) {
+  UniqueFd copy = duplicate_fd(fd);
+  if (!copy) throw system_failure("sycl", "fcntl(F_DUPFD_CLOEXEC)", errno);
+  return copy;
+}
+
+// A handle that the runtime has given, given back when this ends.
+class Handle {
+ public:
+  Handle(void* pointer, const SyclDevice& on) {
+    check_sycl(sycl().get(reference_to(pointer), on.context, &handle_, &data_, &size_));
+  }
+  Handle(Handle&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), data_(other.data_), size_(other.size_) {}
+  Handle& operator=(Handle&&) = delete;
+  ~Handle() {
+    if (handle_ != nullptr) sycl().put(handle_);
+  }
+  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(data_); }
+  size_t size() const { return size_; }
+
+ private:
+  usm_ipc_sycl_handle* handle_ = nullptr;
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// What get() has given and put() has not taken back. The runtime gives one descriptor for all of them.
+struct SyclState final : MemoryState {
+  std::vector<Handle> handles;
+  int descriptor = -1;  // the runtime's, good for as long as there is a handle
+};
+
+SyclState& state_of(Memory& memory) {
+  if (!memory.state) memory.state = std::make_unique<SyclState>();
+  return static_cast<SyclState&>(*memory.state);
+}
+
+uint8_t* at(const Memory& memory, uint64_t offset, uint64_t nbytes) {
+  if (offset > memory.nbytes || nbytes > memory.nbytes - offset) {
+    throw Failure(FailureKind::argument, "out-of-bounds",
+                  std::to_string(nbytes) + " bytes at offset " + std::to_string(offset) + " are not inside memory of " +
+                      std::to_string(memory.nbytes) + " bytes");
+  }
+  return static_cast<uint8_t*>(memory.base) + offset;
+}
+
+Extent extent_of(const SyclDevice& on, void* pointer) {
+  Extent extent{};
+  size_t nbytes = 0;
+  check_sycl(sycl().extent(pointer, on.context, &extent.base, &nbytes));
+  extent.nbytes = nbytes;
+  return extent;
+}
+
+void check_own_device_memory(const SyclDevice& on, uint32_t device, void* pointer) {
+  usm_ipc_sycl_usm type = USM_IPC_SYCL_UNKNOWN;
+  check_sycl(sycl().pointer_type(pointer, on.context, &type));
+  if (type != USM_IPC_SYCL_DEVICE) {
+    throw Failure(FailureKind::argument, "not-device-memory",
+                  type == USM_IPC_SYCL_UNKNOWN
+                      ? "the SYCL runtime knows no USM at that address in the device's default context"
+                      : "host and shared USM cannot be shared with other processes");
+  }
+  uint32_t owner = 0;
+  check_sycl(sycl().pointer_device(pointer, on.context, &owner));
+  if (owner != device) {
+    throw Failure(FailureKind::argument, "wrong-device",
+                  "the memory is on \"" + sycl_device(owner).info.name + "\" (device " + std::to_string(owner) + ")");
+  }
+}
+
+// An importer gets the whole base allocation: of ours that must be this memory alone.
+void check_alone(const Memory& memory, uint64_t offset, const SyclHandle& head) {
+  const bool alone = head.base == reinterpret_cast<uint64_t>(memory.base) && head.nbytes == memory.nbytes;
+  if (memory.adopted || (alone && head.offset == offset)) return;
+  throw Failure(FailureKind::state, "neighbours",
+                "the runtime has put this memory into a slab of " + std::to_string(head.nbytes) +
+                    " bytes, and an importer would see its neighbours too: set UR_L0_DISABLE_USM_ALLOCATOR=1");
+}
+
+// Where the mapping lies and what the driver says that it is.
+void describe_mapping(Memory& memory, const SyclDevice& on, const SyclHandle& handle) {
+  void* const pointer = reinterpret_cast<void*>(memory.token);
+  const Extent extent = extent_of(on, pointer);
+  memory.base = extent.base;
+  memory.nbytes = extent.nbytes;
+  if (static_cast<uint8_t*>(pointer) != at(memory, handle.offset, 1)) {
+    throw driver_failure("sycl", "sycl::ext::oneapi::experimental::ipc::memory::open", "wrong-extent", 0,
+                         "the pointer is not at the handle's offset in the driver's mapping");
+  }
+  usm_ipc_sycl_usm type = USM_IPC_SYCL_UNKNOWN;
+  check_sycl(sycl().pointer_type(pointer, on.context, &type));
+  if (type != USM_IPC_SYCL_DEVICE) {
+    throw driver_failure("sycl", "sycl::get_pointer_type", "wrong-type", type, "the mapping is not device memory");
+  }
+  uint32_t owner = 0;
+  check_sycl(sycl().pointer_device(pointer, on.context, &owner));
+  if (owner != memory.device) {
+    throw driver_failure("sycl", "sycl::get_pointer_device", "wrong-device", owner, "the mapping is on another device");
+  }
+}
+
+// How this process's own runtime makes handles.
+struct OwnForm {
+  Layout layout;
+  LevelZeroForm level_zero;
+};
+
+class SyclBackend final : public Backend {
+ public:
+  const char* name() const override { return "sycl"; }
+
+  std::string unavailable() override {
+    std::string why;
+    sycl_library(why);
+    return why;
+  }
+
+  std::vector<DeviceInfo> devices() override {
+    std::vector<DeviceInfo> all;
+    for (const SyclDevice& device : sycl_devices()) all.push_back(device.info);
+    return all;
+  }
+
+  Memory allocate(uint32_t device, UsmType usm, uint64_t nbytes, bool read_only) override {
+    const SyclDevice& on = sycl_device(device);
+    if (nbytes == 0) throw Failure(FailureKind::argument, "zero-size", "an allocation has 1 byte or more");
+    if (read_only) {
+      throw Failure(FailureKind::argument, "not-shareable",
+                    "SYCL memory cannot be shared read-only: the runtime maps it for writing, whoever imports it");
+    }
+    Memory memory;
+    memory.nbytes = nbytes;
+    memory.usm = usm;
+    memory.device = device;
+    memory.host_addressable = usm != UsmType::device;
+    memory.base = sycl().allocate(static_cast<usm_ipc_sycl_usm>(usm), nbytes, on.context, on.device);
+    if (memory.base == nullptr) throw sycl_failure(sycl());
+    return memory;
+  }
+
+  void free(Memory& memory) noexcept override {
+    while (memory.state && !state_of(memory).handles.empty()) put(memory);
+    memory.state.reset();
+    void* const base = std::exchange(memory.base, nullptr);
+    if (base != nullptr && !memory.adopted) sycl().free(reference_to(base), sycl_device(memory.device).context);
+  }
+
+  // An importer gets the whole slab that the range lies in, so that is the memory; its handle says how large it is.
+  Memory adopt(uint32_t device, void* pointer, uint64_t nbytes) override {
+    const SyclDevice& on = sycl_ipc_device(device);
+    check_own_device_memory(on, device, pointer);
+    const Handle handle(pointer, on);
+    const SyclHandle head = read_sycl_handle(handle.bytes(), handle.size());
+    Memory memory;
+    memory.base = reinterpret_cast<void*>(head.base);
+    memory.nbytes = head.nbytes;
+    memory.device = device;
+    memory.adopted = true;
+    at(memory, head.offset, nbytes);
+    return memory;
+  }
+
+  ExportedHandle get(Memory& memory, uint64_t offset, uint8_t* out) override {
+    const SyclDevice& on = sycl_ipc_device(memory.device);
+    // One past the end is nobody's, or a neighbour's.
+    void* const pointer = at(memory, offset, 1);
+    if (transfers_ > 0) check_sycl(sycl().wait(memory.device));
+    SyclState& state = state_of(memory);
+    state.handles.reserve(state.handles.size() + 1);
+    Handle handle(pointer, on);
+    ExportedHandle exported;
+    exported.layout = sycl_layout(handle.size());
+    exported.size = handle.size();
+    const SyclHandle head = read_sycl_handle(handle.bytes(), handle.size());
+    check_alone(memory, offset, head);
+    state.descriptor = level_zero_fd(head.level_zero);
+    memory.identity = identity_of_descriptor(state.descriptor);
+    exported.wanted = {memory.identity};
+    // Not the runtime's own bytes: in the padding of its structures is what was on the heap before.
+    write_own_sycl_handle(head, exported.layout, out);
+    state.handles.push_back(std::move(handle));
+    return exported;
+  }
+
+  void put(Memory& memory) noexcept override {
+    if (memory.state && !state_of(memory).handles.empty()) state_of(memory).handles.pop_back();
+  }
+
+  UniqueFd descriptor(Memory& memory) override {
+    SyclState& state = state_of(memory);
+    if (state.handles.empty()) {
+      throw Failure(FailureKind::state, "not-exported", "no handle of this memory is out: its descriptor may be closed");
+    }
+    return duplicate(state.descriptor);
+  }
+
+  Memory open(const OpenRequest& request) override {
+    const SyclDevice& on = sycl_ipc_device(request.device);
+    SyclHandle handle = read_sycl_handle(request.handle, request.handle_size);
+    if (request.descriptor < 0) {
+      throw Failure(FailureKind::descriptor, "descriptor-missing",
+                    "a SYCL handle is opened through the exporter's memory file or dma-buf, which must come beside it: "
+                    "receive it over an FdChannel, pass it as `descriptor`, or allow `allowPidfd`");
+    }
+    const DescriptorEntry identity = check_descriptor(request.descriptor, request.expected, request.allocation_nbytes);
+    const OwnForm& own = own_form(on);
+    // The driver may close the number that it reads from the handle, and this one is borrowed.
+    const UniqueFd copy = duplicate(request.descriptor);
+    patch_level_zero_handle(handle.level_zero, own.level_zero, copy.get());
+    handle.base = base_values_.value(request.id, identity, handle.id);
+    uint8_t bytes[kSyclV2HandleSize];
+    write_own_sycl_handle(handle, own.layout, bytes);
+
+    fault_point("open.map");
+    const DPCTLSyclUSMRef pointer = sycl().open(reinterpret_cast<const char*>(bytes), sycl_handle_size(own.layout),
+                                                on.context, on.device);
+    if (pointer == nullptr) throw sycl_failure(sycl());
+    Memory memory;
+    memory.token = reinterpret_cast<uint64_t>(pointer);
+    memory.device = request.device;
+    memory.identity = identity;
+    try {
+      describe_mapping(memory, on, handle);
+    } catch (...) {
+      close(memory);
+      throw;
+    }
+    return memory;
+  }
+
+  // The runtime keeps the mapping among its last kMaxCachedMappings.
+  void close(Memory& memory) noexcept override {
+    memory.base = nullptr;
+    void* const pointer = reinterpret_cast<void*>(std::exchange(memory.token, 0));
+    if (pointer != nullptr) sycl().close(reference_to(pointer), sycl_device(memory.device).context);
+  }
+
+  bool names(const OpenRequest& request, const Memory& memory) override {
+    const DescriptorEntry& a = request.expected;
+    const DescriptorEntry& b = memory.identity;
+    return a.inode != 0 && a.inode == b.inode && a.device == b.device;
+  }
+
+  void write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) override {
+    transfer(to.device, at(to, offset, nbytes), from, nbytes);
+  }
+
+  void read(const Memory& from, uint64_t offset, void* to, uint64_t nbytes) override {
+    transfer(from.device, to, at(from, offset, nbytes), nbytes);
+  }
+
+  void copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_t from_offset, uint64_t nbytes) override {
+    transfer(to.device, at(to, to_offset, nbytes), at(from, from_offset, nbytes), nbytes);
+  }
+
+  void fill(const Memory& to, uint64_t offset, uint64_t nbytes, uint8_t value) override {
+    uint8_t* const target = at(to, offset, nbytes);
+    if (nbytes == 0) return;
+    const Transfer running(transfers_);
+    check_sycl(sycl().memset(to.device, target, value, nbytes));
+    check_sycl(sycl().wait(to.device));
+  }
+
+  Extent extent(const Memory& memory, void* pointer) override {
+    return extent_of(sycl_device(memory.device), pointer);
+  }
+
+ private:
+  struct Transfer {
+    explicit Transfer(std::atomic<unsigned>& count) : count(count) { count++; }
+    ~Transfer() { count--; }
+    std::atomic<unsigned>& count;
+  };
+
+  void transfer(uint32_t device, void* to, const void* from, uint64_t nbytes) {
+    if (nbytes == 0) return;
+    const Transfer running(transfers_);
+    check_sycl(sycl().memcpy(device, to, from, nbytes));
+    check_sycl(sycl().wait(device));
+  }
+
+  // How this process's own runtime makes handles: asked of a small allocation, once. Under the registry's lock.
+  const OwnForm& own_form(const SyclDevice& on) {
+    if (own_form_) return *own_form_;
+    const DPCTLSyclUSMRef sample = sycl().allocate(USM_IPC_SYCL_DEVICE, 4096, on.context, on.device);
+    if (sample == nullptr) throw sycl_failure(sycl());
+    try {
+      const Handle handle(sample, on);
+      const SyclHandle head = read_sycl_handle(handle.bytes(), handle.size());
+      own_form_ = OwnForm{sycl_layout(handle.size()), form_of_own_handle(head.level_zero)};
+    } catch (...) {
+      sycl().free(sample, on.context);
+      throw;
+    }
+    sycl().free(sample, on.context);
+    return *own_form_;
+  }
+
+  SyclBaseValues base_values_{kRememberedAllocations};
+  std::optional<OwnForm> own_form_;
+  std::atomic<unsigned> transfers_{0};
+};
+
+}  // namespace
+
+Backend& sycl_backend() {
+  static SyclBackend* const backend = new SyclBackend;  // never destroyed, as the registry is not
+  return *backend;
+}
+
+}  // namespace usm_ipc

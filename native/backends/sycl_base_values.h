@@ -1,0 +1,50 @@
+// What stands for an exporter's base address in the handles that our runtime sees. Its cache of mappings goes by that
+// address, and when the same one comes with another handle id it unmaps what is there, in use or not. Exporters do reuse
+// addresses, so each allocation gets a value that this process never uses for another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+
+#include "allocation_id.h"
+#include "backend.h"
+
+namespace usm_ipc {
+
+class SyclBaseValues {
+ public:
+  explicit SyclBaseValues(size_t capacity) : capacity_(capacity) {}
+
+  // The same value for the same allocation, so that the runtime's cached mapping is found, as long as it is among the
+  // last `capacity` that were asked for. A fresh one where the id is zero: nobody has said which allocation it is.
+  uint64_t value(const AllocationId& id, const DescriptorEntry& identity, uint64_t handle_id);
+
+ private:
+  struct Key {
+    AllocationId id;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t handle_id;
+    bool operator==(const Key& o) const {
+      return id == o.id && device == o.device && inode == o.inode && handle_id == o.handle_id;
+    }
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const;
+  };
+  struct Entry {
+    Key key;
+    uint64_t value;
+  };
+
+  uint64_t fresh() { return next_++; }
+
+  const size_t capacity_;
+  uint64_t next_ = 1;
+  std::list<Entry> by_use_;  // latest first
+  std::unordered_map<Key, std::list<Entry>::iterator, Hash> by_key_;
+};
+
+}  // namespace usm_ipc

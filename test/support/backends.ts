@@ -1,0 +1,28 @@
+/** What the contract runs on. A process has one Level Zero loader and one adapter: one backend of these a test file. */
+import type { BackendUnderTest } from '../contract/types.ts'
+import { IPCMemoryHandle } from '../../host/index.ts'
+import { asForeign } from './forge.ts'
+import { openElsewhere } from './importer.ts'
+
+function backend(selector: string, more: Pick<BackendUnderTest, 'name' | 'variant' | 'readOnlySharing' | 'hostAddressable' | 'keepsMappings'>): BackendUnderTest {
+  return {
+    selector,
+    ...more,
+    openMapped: (handle, nbytes, options) =>
+      IPCMemoryHandle.open(asForeign(handle.toBytes()), selector, nbytes, { descriptor: handle.descriptors[0]!, ...options }),
+    openElsewhere: (handle, nbytes) => openElsewhere(selector, handle, nbytes),
+  }
+}
+
+export const hostBackend = backend('host', { name: 'host', readOnlySharing: true, hostAddressable: true })
+
+/** On the software driver, which is asked for before the addon loads anything. */
+export function levelZeroBackend(form: 'classic' | 'opaque'): BackendUnderTest {
+  Object.assign(process.env, { USM_IPC_SOFTWARE_DRIVER: '1', USM_IPC_ZE_HANDLES: form })
+  return backend('level_zero', { name: 'level_zero', variant: form, readOnlySharing: false, hostAddressable: false })
+}
+
+export function syclBackend(adapter: 'v1' | 'v2'): BackendUnderTest {
+  Object.assign(process.env, { USM_IPC_SOFTWARE_DRIVER: '1', SYCL_UR_USE_LEVEL_ZERO_V2: adapter === 'v2' ? '1' : '0' })
+  return backend('sycl', { name: 'sycl', variant: adapter, readOnlySharing: false, hostAddressable: false, keepsMappings: 64 })
+}
