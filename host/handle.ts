@@ -32,7 +32,8 @@ export class IPCMemoryHandle {
   #record = 0
   #bytes: Uint8Array
   #descriptors: readonly Descriptor[] | undefined
-  // Whoever owns the memory's bytes, where that is not this package.
+  // Whoever owns the memory's bytes, where that is not this package: held, never read.
+  // oxlint-disable-next-line no-unused-private-class-members
   #owner: unknown
 
   /**

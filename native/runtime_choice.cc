@@ -21,7 +21,9 @@ std::string choose() {
     folder = addon_folder() + "/software-driver";
     ::setenv("ZEL_LIBRARY_PATH", folder.c_str(), 1);
   }
-  ::setenv("UR_L0_DISABLE_USM_ALLOCATOR", "1", 0);
+  // Adapter v1 takes any value for yes, adapter v2 a 1: who says 0 gets what that says from both.
+  if (variable("UR_L0_DISABLE_USM_ALLOCATOR") == "0") ::unsetenv("UR_L0_DISABLE_USM_ALLOCATOR");
+  else ::setenv("UR_L0_DISABLE_USM_ALLOCATOR", "1", 0);
   ::setenv("UMF_MAX_OPENED_IPC_HANDLES", std::to_string(kMaxCachedMappings).c_str(), 0);
   return folder;
 }

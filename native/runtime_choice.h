@@ -8,7 +8,7 @@ namespace usm_ipc {
 
 // Folder of the software Level Zero driver where it was asked for (USM_IPC_SOFTWARE_DRIVER=1), else "". The first call
 // decides for the process, and sets what the runtimes read: ZEL_LIBRARY_PATH, and where the user has not set them
-// UR_L0_DISABLE_USM_ALLOCATOR=1 (allocations of ours share no slab) and UMF_MAX_OPENED_IPC_HANDLES.
+// UR_L0_DISABLE_USM_ALLOCATOR=1 (allocations of ours share no slab; a 0 leaves them pooled) and UMF_MAX_OPENED_IPC_HANDLES.
 const std::string& software_driver();
 
 // Mappings that the SYCL runtime keeps after they were closed, at most.

@@ -7,8 +7,7 @@ const VARIABLE = 'USM_IPC_SOFTWARE_DRIVER'
 
 /** A process has one Level Zero loader, chosen before it is loaded. */
 export function isSoftwareAsked(): boolean {
-  const value = variable(VARIABLE)
-  return value !== undefined && value !== '' && value !== '0'
+  return variable(VARIABLE) === '1'
 }
 
 /** For this process and those that it starts; before the package loads a driver. */

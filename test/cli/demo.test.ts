@@ -35,7 +35,7 @@ function copiesNothing(t: ExecutionContext, { importer }: Result): void {
 test('the demo shares a file with a second process, without a copy, and closes its books', async (t) => {
   const { path, sha256 } = file('3MB', pattern(3_000_001))
   const shm = readdirSync('/dev/shm')
-  const { code, stdout, stderr } = await cli(['demo', '--json', path])
+  const { code, stdout, stderr } = await cli(['demo', '--json', '--device', 'host', path])
   t.is(code, 0, stderr)
   t.is(stderr, '')
   const result = JSON.parse(stdout) as Result
@@ -54,13 +54,13 @@ test('the demo shares a file with a second process, without a copy, and closes i
 
 test('the demo copies nothing: 64 MB do not become anonymous memory of the importer', async (t) => {
   const { path } = file('64MB', new Uint8Array(64_000_000).fill(1))
-  const { code, stdout, stderr } = await cli(['demo', '--json', path])
+  const { code, stdout, stderr } = await cli(['demo', '--json', '--device', 'host', path])
   t.is(code, 0, stderr)
   copiesNothing(t, JSON.parse(stdout) as Result)
 })
 
 test('the demo tells people what it does, with a file of its own where none is named', async (t) => {
-  const { code, stdout, stderr } = await cli(['demo'])
+  const { code, stdout, stderr } = await cli(['demo', '--device', 'host'])
   t.is(code, 0, stderr)
   t.regex(stdout, /exporter \d+: .*\n/)
   t.regex(stdout, /importer \d+: verdict ok, opened in .* \(mapped\)/)
@@ -69,7 +69,7 @@ test('the demo tells people what it does, with a file of its own where none is n
 
 test('one byte is enough for a demo', async (t) => {
   const { path, sha256 } = file('one', Uint8Array.of(7))
-  const { code, stdout, stderr } = await cli(['demo', '--json', path])
+  const { code, stdout, stderr } = await cli(['demo', '--json', '--device', 'host', path])
   t.is(code, 0, stderr)
   t.like(JSON.parse(stdout), { ok: true, nbytes: 1, importer: { sha256 } })
 })
@@ -100,3 +100,46 @@ test('the importer by itself, without a channel, says so and hangs for nothing',
   t.is(code, 1)
   t.regex(stderr, /ERR_USM_IPC_/)
 })
+
+interface Everywhere {
+  ok: boolean
+  runs: (Result & { device: string })[]
+  absent: { backend: string; reason: string }[]
+}
+
+test('without a device the demo runs on every backend here, the software Level Zero device among them, and says what is absent', async (t) => {
+  const { path, sha256 } = file('everywhere', pattern(100_001))
+  const { code, stdout, stderr } = await cli(['demo', '--json', path])
+  t.is(code, 0, stderr)
+  const { ok, runs, absent } = JSON.parse(stdout) as Everywhere
+  t.true(ok)
+  const devices = runs.map((run) => run.device)
+  for (const device of ['host:0', 'level_zero:0', 'sycl:0']) t.true(devices.includes(device), `${device} of ${devices.join(', ')}`)
+  for (const run of runs) {
+    t.like(run, { ok: true, writeSeen: true, books: { exporter: { ledger: 0, registry: 0 }, importer: { ledger: 0, registry: 0 } } })
+    t.is(run.importer.sha256, sha256)
+  }
+  for (const { backend, reason } of absent) {
+    t.false(devices.includes(`${backend}:0`))
+    t.true(reason.length > 10, backend)
+  }
+  const people = await cli(['demo', path])
+  t.is(people.code, 0, people.stderr)
+  t.regex(people.stdout, /level_zero \(software\)\n/)
+  t.regex(people.stdout, /(\d) of \1 backends: digests equal, books empty\n/)
+  for (const { backend, reason } of absent) t.true(people.stdout.includes(`${backend}: ${reason}`))
+})
+
+for (const [selector, bytes] of [['level_zero:gpu', 64], ['sycl:gpu', 120], ['sycl', 120]] as const) {
+  test(`the demo on ${selector}: a device that is not here is the software driver's, and said to be`, async (t) => {
+    const { path, sha256 } = file(selector.replace(':', '-'), pattern(70_000))
+    const env = { SYCL_UR_USE_LEVEL_ZERO_V2: '1' }
+    const { code, stdout, stderr } = await cli(['demo', '--json', '--device', selector, path], { env })
+    t.is(code, 0, stderr)
+    const result = JSON.parse(stdout) as Result
+    t.like(result, { ok: true, writeSeen: true, handle: { vendorBytes: bytes } })
+    t.is(result.importer.sha256, sha256)
+    copiesNothing(t, result)
+    t.regex((await cli(['demo', '--device', selector, path], { env })).stdout, /cannot be used here|no device matches|on (sycl|level_zero):0/)
+  })
+}

@@ -15,7 +15,11 @@ test('devices lists what can be shared on, and why the rest cannot', async (t) =
 test('devices --json is for scripts', async (t) => {
   const { code, stdout } = await cli(['devices', '--json'])
   t.is(code, 0)
-  t.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify({ devices: listDevices(), backends: listBackends() })))
+  const { software, ...own } = JSON.parse(stdout) as { software: { devices: { selector: string; software: boolean; uuid: string }[] } }
+  t.deepEqual(own as object, JSON.parse(JSON.stringify({ devices: listDevices(), backends: listBackends() })))
+  t.deepEqual(software.devices.map((d) => d.selector), ['level_zero:0', 'sycl:0'])
+  for (const { software: is, uuid } of software.devices) t.true(is && /^[0-9a-f-]{36}$/.test(uuid))
+  t.deepEqual(JSON.parse((await cli(['devices', '--json', '--own'])).stdout), own)
 })
 
 test('output to a pipe has no colours', async (t) => {
@@ -40,4 +44,17 @@ test('help and version are answers; anything unknown is wrong usage', async (t) 
     t.regex(stderr, /error: .*\n[^]*--help shows what there is/)
   }
   t.is((await cli([])).code, 2)
+})
+
+test('devices lists the software driver\'s devices with their UUID, and that they are software; asked for, they are all there is', async (t) => {
+  const { code, stdout, stderr } = await cli(['devices'])
+  t.is(code, 0, stderr)
+  t.regex(stdout, /^level_zero:0 +gpu +[0-9a-f-]{36} .*\(software: with --software\)$/m)
+  t.regex(stdout, /^sycl:0 +gpu +[0-9a-f-]{36} .*\(software: with --software\)$/m)
+  for (const asked of [await cli(['devices', '--software']), await cli(['--software', 'devices']), await cli(['devices'], { env: { USM_IPC_SOFTWARE_DRIVER: '1' } })]) {
+    t.is(asked.code, 0, asked.stderr)
+    t.is(asked.stderr, '')
+    t.regex(asked.stdout, /^level_zero:0 +gpu +[0-9a-f-]{36} .*\(software\)$/m)
+    t.notRegex(asked.stdout, /with --software/)
+  }
 })

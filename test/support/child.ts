@@ -27,6 +27,8 @@ export interface ChildOptions {
   env?: Record<string, string>
   execArgv?: string[]
   uid?: number
+  /** How long it may live. */
+  timeoutMs?: number
 }
 
 /** @param script - file URL of a TypeScript file */
@@ -36,7 +38,7 @@ export function startChild(script: URL, options: ChildOptions = {}): Child {
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe', theirs.fd],
-    timeout: DEADLINE,
+    timeout: options.timeoutMs ?? DEADLINE,
     killSignal: 'SIGKILL',
     env: { ...process.env, ...options.env },
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),

@@ -1,8 +1,9 @@
-/** Opens, reads and closes whatever arrives; tells its counts when the frame says so. */
-import { FdChannel, IPCMemoryHandle } from '../../../host/index.ts'
+/** Opens, reads and closes whatever arrives, on the device named; tells its counts when the frame says so, and with `answering` after each. */
+import { FdChannel, IPCMemoryHandle, selectDevice } from '../../../host/index.ts'
 import { counts, openDescriptors } from '../../support/counts.ts'
 import { say, startChannelThread } from '../../support/child.ts'
 
+const device = selectDevice(process.argv[2] ?? 'host')
 const channel = FdChannel.adopt(3)
 await startChannelThread()
 const byte = new Uint8Array(1)
@@ -13,8 +14,9 @@ for (let sum = 0; ; ) {
     if (bytes[0] === 0) break
     continue
   }
-  using mapped = IPCMemoryHandle.open(bytes, 'host', undefined, { channel })
+  using mapped = IPCMemoryHandle.open(bytes, device, undefined, { channel })
   mapped.copyTo(byte)
   sum += byte[0]!
+  if (process.argv[3] === 'answering') await say(channel, { sum })
 }
 channel.close()
