@@ -153,7 +153,7 @@ export interface NativeAddon {
   /** The same where only the pid is known. */
   descriptorOfPid(pid: number, fd: number, holder: object): number
   descriptorNumber(claim: number): number
-  /** st_dev and st_ino of a file with seals (memfds), both 0 for any other; here because Deno's fstat refuses received descriptors. */
+  /** st_dev and st_ino of a memfd or dma-buf, both 0 for any other file; here because Deno's fstat refuses received descriptors. */
   descriptorIdentity(claim: number): { stDev: bigint; stIno: bigint }
 
   channelPair(): [NativeChannel, NativeChannel]

@@ -1,6 +1,5 @@
 // File descriptors as claims: taken in, duplicated from an allocation, or from another process.
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <climits>
@@ -8,6 +7,7 @@
 
 #include "addon/claims.h"
 #include "addon/methods.h"
+#include "backends/descriptor_identity.h"
 #include "fault.h"
 #include "fd_channel/socket_number.h"
 #include "pidfd.h"
@@ -71,13 +71,16 @@ napi_value descriptor_number(Call& call) {
 
 napi_value descriptor_identity(Call& call) {
   const int fd = Registry::instance().descriptor(call.environment(), call.integer(0, "claim"));
-  struct stat status {};
-  // Only what has seals, which the kernel answers itself: a stat of another file may be answered by a peer (FUSE).
-  if (::fcntl(fd, F_GET_SEALS) >= 0 && ::fstat(fd, &status) != 0) throw system_failure("system", "fstat", errno);
+  DescriptorEntry file{};
+  try {
+    file = identity_of_descriptor(fd);
+  } catch (const Failure& failure) {
+    if (failure.kind != FailureKind::descriptor) throw;
+  }
   const Napi::Env env(call.env());
   Napi::Object result = Napi::Object::New(env);
-  result.Set("stDev", Napi::BigInt::New(env, static_cast<uint64_t>(status.st_dev)));
-  result.Set("stIno", Napi::BigInt::New(env, static_cast<uint64_t>(status.st_ino)));
+  result.Set("stDev", Napi::BigInt::New(env, file.device));
+  result.Set("stIno", Napi::BigInt::New(env, file.inode));
   return result;
 }
 
