@@ -18,23 +18,29 @@ const LEAST = ['--allow-read', '--allow-ffi']
 const deno = (file, ...permissions) => ({
   file, args: ['test', '--no-check', '--no-lock', '--no-prompt', '--v8-flags=--expose-gc', ...permissions, file],
 })
+// A runtime chooses its driver when it starts: process.env alone does not reach the C library in every one of them.
+const on = (name, run) => ({ ...run, env: { USM_IPC_SMOKE: name, USM_IPC_SOFTWARE_DRIVER: '1', USM_IPC_ZE_HANDLES: 'opaque', SYCL_UR_USE_LEVEL_ZERO_V2: '1' } })
+const bun = (file) => ({ file, args: ['test', './' + file] })
 const node = (file, ...flags) => ({ file, args: [...flags, '--expose-gc', '--test-reporter=spec', file] })
 
 // Deno shows /proc to nobody with less than all permissions: the first run is without the kernel's counts, the second with.
 const RUNTIMES = {
   deno: {
     binary: () => fromPackage(`@deno/linux-${x64 ? 'x64' : 'arm64'}-glibc`, 'deno'),
-    runs: [deno(smoke, ...LEAST), deno(smoke, '--allow-all'), deno(views, '--allow-all')],
+    runs: [
+      deno(smoke, ...LEAST), deno(smoke, '--allow-all'), deno(views, '--allow-all'),
+      on('level_zero', deno(smoke, '--allow-all')), on('sycl', deno(smoke, '--allow-all')),
+    ],
     counts: /(?<passed>\d+) passed.*? (?<failed>\d+) failed/,
   },
   bun: {
     binary: () => fromPackage(`@oven/bun-linux-${x64 ? 'x64' : 'aarch64'}${musl ? '-musl' : ''}`, 'bin/bun'),
-    runs: [smoke, views].map((file) => ({ file, args: ['test', './' + file] })),
+    runs: [bun(smoke), bun(views), on('level_zero', bun(smoke)), on('sycl', bun(smoke))],
     counts: /(?<passed>\d+) pass\n[^]*?(?<failed>\d+) fail\n/,
   },
   node24: {
     binary: () => process.env.NODE24 ?? fetched(`node-linux-${x64 ? 'x64' : 'arm64'}`, '24.21.0', 'bin/node'),
-    runs: [node(smoke), node(views)],
+    runs: [node(smoke), node(views), on('level_zero', node(smoke)), on('sycl', node(smoke))],
     counts: /pass (?<passed>\d+)\n[^]*?fail (?<failed>\d+)\n/,
   },
   node: {
@@ -76,10 +82,10 @@ const runtime = RUNTIMES[process.argv[2]]
 if (runtime === undefined) fail(`usage: node scripts/runtime.mjs ${Object.keys(RUNTIMES).join(' | ')}`)
 const binary = runtime.binary()
 let code = 0
-for (const { file, args } of runtime.runs) {
+for (const { file, args, env = {} } of runtime.runs) {
   const { status, signal, stdout, stderr } = spawnSync(binary, args, {
     cwd: root, encoding: 'utf8', timeout: 120_000, killSignal: 'SIGKILL', maxBuffer: 1 << 26,
-    env: { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' },
+    env: { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1', ...env },
   })
   const output = stdout + stderr
   const counted = runtime.counts.exec(output)?.groups
@@ -90,6 +96,7 @@ for (const { file, args } of runtime.runs) {
   for (const line of output.split('\n')) if (line.includes('views: {')) console.log(line.replace(/^.*?views:/, 'views:'))
   const permissions = args.filter((arg) => arg.startsWith('--allow-')).join(' ')
   const ended = signal === null ? `exit code ${status}` : `killed by ${signal}`
-  console.log(`${process.argv[2]} ${file}${permissions && ` (${permissions})`}: ${counted?.passed ?? '?'} passed, ${counted?.failed ?? '?'} failed, ${ended}`)
+  const backend = env.USM_IPC_SMOKE ? ` on ${env.USM_IPC_SMOKE}` : ''
+  console.log(`${process.argv[2]} ${file}${backend}${permissions && ` (${permissions})`}: ${counted?.passed ?? '?'} passed, ${counted?.failed ?? '?'} failed, ${ended}`)
 }
 process.exitCode = code

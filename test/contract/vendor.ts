@@ -51,6 +51,7 @@ const FAULTS: Fault[] = [
 
 export const vendor: ContractCase[] = [
   {
+    smoke: true,
     name: 'a vendor handle has the runtime\'s own size, and opens with layout, size and descriptor; what nobody checked is said',
     run(backend) {
       using shared = exported(backend)
@@ -73,6 +74,7 @@ export const vendor: ContractCase[] = [
     },
   },
   {
+    smoke: true,
     name: 'a SYCL handle of an interior range says where it begins',
     run(backend) {
       using shared = exported(backend, NBYTES, { offset: 512, nbytes: 100 })
@@ -83,6 +85,7 @@ export const vendor: ContractCase[] = [
     },
   },
   {
+    smoke: true,
     name: 'raw handles with structural faults are refused before mapping, each by name',
     run(backend) {
       using shared = exported(backend)
@@ -116,6 +119,7 @@ export const vendor: ContractCase[] = [
     },
   },
   {
+    smoke: true,
     name: 'memory of another library is exported by its pointer, and stays that library\'s',
     run(backend) {
       using owned = exported(backend)
@@ -129,6 +133,7 @@ export const vendor: ContractCase[] = [
     },
   },
   {
+    smoke: true,
     name: 'a pointer into a larger allocation is refused unless its neighbours may be seen',
     run(backend) {
       using owned = exported(backend)
