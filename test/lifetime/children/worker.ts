@@ -13,6 +13,7 @@ export type Task =
   | { do: 'close' }
   | { do: 'touch'; claim: number }
 
+const device = process.env['USM_IPC_TEST_SELECTOR']!
 const held: { close(): void }[] = []
 const views: Uint8Array[] = []
 
@@ -22,20 +23,21 @@ function keep<T extends { close(): void }>(thing: T): T {
 }
 
 function holdEverything(): void {
-  const memory = keep(new MemoryUSMDevice(8192, { device: 'host' }))
-  keep(new MemoryUSMHost(4096, { device: 'host' }))
+  const memory = keep(new MemoryUSMDevice(8192, { device }))
+  const host = keep(new MemoryUSMHost(4096, { device }))
   const handle = keep(new IPCMemoryHandle(memory))
   const [descriptor] = handle.descriptors
-  keep(IPCMemoryHandle.open(handle.toBytes(), 'host'))
-  const mapped = keep(IPCMemoryHandle.open(asForeign(handle.toBytes()), 'host', undefined, { descriptor: descriptor! }))
-  views.push(memory.view(), mapped.view())
+  keep(IPCMemoryHandle.open(handle.toBytes(), device))
+  const mapped = keep(IPCMemoryHandle.open(asForeign(handle.toBytes()), device, undefined, { descriptor: descriptor! }))
+  // A device's own memory has no view.
+  for (const viewed of device === 'host' ? [memory, mapped] : [host, host]) views.push(viewed.view())
 }
 
 function cycle(): void {
-  using memory = new MemoryUSMDevice(4096, { device: 'host' })
+  using memory = new MemoryUSMDevice(4096, { device })
   using handle = new IPCMemoryHandle(memory)
-  using self = IPCMemoryHandle.open(handle.toBytes(), 'host')
-  using mapped = IPCMemoryHandle.open(asForeign(handle.toBytes()), 'host', undefined, { descriptor: handle.descriptors[0]! })
+  using self = IPCMemoryHandle.open(handle.toBytes(), device)
+  using mapped = IPCMemoryHandle.open(asForeign(handle.toBytes()), device, undefined, { descriptor: handle.descriptors[0]! })
   mapped.fill(5)
   const byte = new Uint8Array(1)
   ;(self as UsmMemory).copyTo(byte)
@@ -61,13 +63,13 @@ function run(task: Task): unknown {
     case 'exit':
       return process.exit(3)
     case 'export': {
-      const memory = keep(new MemoryUSMDevice(4096, { device: 'host' }))
+      const memory = keep(new MemoryUSMDevice(4096, { device }))
       memory.fill(0x42)
       const handle = keep(new IPCMemoryHandle(memory))
       return { bytes: handle.toBytes(), claim: ledger().records[0]!.token }
     }
     case 'open': {
-      const mapped = keep(IPCMemoryHandle.open(task.bytes, 'host'))
+      const mapped = keep(IPCMemoryHandle.open(task.bytes, device))
       const byte = new Uint8Array(1)
       mapped.copyTo(byte)
       mapped.copyFrom(new Uint8Array([byte[0]! + 1]), 1)

@@ -1,0 +1,4 @@
+import { levelZeroBackend } from '../support/backends.ts'
+import { testWorkers } from './workers.ts'
+
+testWorkers(levelZeroBackend('opaque'))
