@@ -56,12 +56,17 @@ It copies, fills and shares USM between processes; it runs no kernels.
 ${bold('Folder')}
   ${driver.folder}
 
-${bold('Use it')}
-  usm-ipc --software devices                   this package (or USM_IPC_SOFTWARE_DRIVER=1)
-  ZEL_LIBRARY_PATH=FOLDER program              SYCL programs, dpctl
-  LD_LIBRARY_PATH=FOLDER program               programs that are linked with the Level Zero loader
-  ZE_ENABLE_ALT_DRIVERS=FOLDER/libze_usm_ipc_cpu.so program
-                                               beside a real loader
+${bold('This package')}
+  npx usm-ipc devices --software                       or USM_IPC_SOFTWARE_DRIVER=1 in its environment
+
+${bold('SYCL programs, dpctl')}
+  ZEL_LIBRARY_PATH=$(npx usm-ipc software-driver --path) program
+
+${bold('Programs that are linked with the Level Zero loader')}
+  LD_LIBRARY_PATH=$(npx usm-ipc software-driver --path) program
+
+${bold('Beside a real loader')}
+  ZE_ENABLE_ALT_DRIVERS=$(npx usm-ipc software-driver --path)/libze_usm_ipc_cpu.so program
 
 ${bold('Its variables')}
 ${table(VARIABLES.map(([name, meaning]) => [`  ${name}`, meaning]))}

@@ -1,7 +1,7 @@
 /** Which backends can be used, and whether two processes really share memory through them. */
 import { check, plural, type Check, type CheckId, type Status } from './check.ts'
 import { hasIntelGpu } from './gpu.ts'
-import { ROUND_TRIPS, ending, printed, type BackendAnswers, type Probe, type Probes, type RoundTripName } from './probe.ts'
+import { OPENING, ROUND_TRIPS, ending, printed, type BackendAnswers, type Probe, type Probes, type RoundTripName } from './probe.ts'
 import type { System } from './system.ts'
 
 /** Those that have a device of their own kind to be found. */
@@ -19,8 +19,10 @@ export function checkBackends(system: System, { backends }: Probes): Check[] {
   return BACKENDS.map((name) => backend(system, name, backends[name]))
 }
 
-export function checkRoundTrips({ backends }: Probes): Check[] {
-  return ROUND_TRIPS.map((name) => roundTrip(name, backends[name]))
+export function checkRoundTrips({ backends, kernel }: Probes): Check[] {
+  const { self } = kernel.answers.pidfd ?? {}
+  const isPidfdRefused = self !== undefined && (self.open !== '' || self.getfd !== '')
+  return ROUND_TRIPS.map((name) => roundTrip(name, backends[name], isPidfdRefused))
 }
 
 /** Where memory was really shared. */
@@ -38,7 +40,7 @@ function backend(system: System, name: (typeof BACKENDS)[number], probe: Probe<B
     const status: Status = probe.step === '' ? 'unknown' : 'failed'
     return check(id, status, ending(probe) + printed(probe), status === 'unknown' ? {} : { fix: crashFix(name) })
   }
-  if (unavailable === null) return check(id, 'absent', `this version of usm-ipc has no ${name} backend`, { fix: FIXES[name], data: { built: false } })
+  if (unavailable === null) return check(id, 'absent', `this version of usm-ipc has no ${name} backend`, { data: { built: false } })
   if (unavailable !== '') {
     const isFault = name === 'host' || (name !== 'cuda' && hasIntelGpu(system))
     return check(id, isFault ? 'failed' : 'absent', unavailable, { fix: FIXES[name], data: { built: true, reason: unavailable } })
@@ -53,12 +55,12 @@ function backend(system: System, name: (typeof BACKENDS)[number], probe: Probe<B
 const crashFix = (name: string): string =>
   name === 'host' ? 'please send us this report' : "update the GPU's driver, the loader and the SYCL runtime; if it stays, please send us this report"
 
-function roundTrip(name: RoundTripName, probe: Probe<BackendAnswers>): Check {
+function roundTrip(name: RoundTripName, probe: Probe<BackendAnswers>, isPidfdRefused: boolean): Check {
   const id = idOf('round-trip', name)
   const { unavailable, roundTrip: trip } = probe.answers
   if (unavailable === undefined) return check(id, probe.step === '' ? 'unknown' : 'failed', `not reached: ${ending(probe)}`, probe.step === '' ? {} : { fix: crashFix(name) })
   if (unavailable === null || unavailable !== '') return check(id, 'absent', 'not tried: the backend cannot be used here')
-  if (trip === undefined) return check(id, 'failed', ending(probe) + printed(probe), { fix: tripFix(name, probe) })
+  if (trip === undefined) return check(id, 'failed', ending(probe) + printed(probe), { fix: tripFix(name, probe, isPidfdRefused) })
   const data = { ...trip }
   const wrong = [
     trip.read ? '' : "the importer read other bytes than the exporter's",
@@ -71,7 +73,9 @@ function roundTrip(name: RoundTripName, probe: Probe<BackendAnswers>): Check {
   return check(id, 'ok', `${trip.device}${trip.software ? ' (software)' : ''}: ${trip.layout} handle of ${trip.handleBytes} bytes, opened in ${trip.openMs.toFixed(1)} ms (${trip.path}), read, written, closed`, { data })
 }
 
-function tripFix(name: RoundTripName, probe: Probe<BackendAnswers>): string {
-  if (/pidfd_getfd|PTRACE/.test(probe.problem)) return 'the driver takes descriptors by pidfd_getfd: see permissions below'
+function tripFix(name: RoundTripName, probe: Probe<BackendAnswers>, isPidfdRefused: boolean): string {
+  if (name !== 'host' && isPidfdRefused && probe.step === OPENING) {
+    return 'drivers of the opaque form take descriptors by pidfd_getfd, which is refused here: see permissions below'
+  }
   return probe.end === 'failed' ? 'the message says what to do; if it does not, please send us this report' : crashFix(name)
 }

@@ -4,6 +4,7 @@ import { writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { redact } from '../cli/output.ts'
 import type { Probe } from './probe.ts'
+import { SHOWN } from './variables.ts'
 
 /** The hidden command that runs a task. */
 export const TASK_COMMAND = 'doctor-task'
@@ -56,7 +57,7 @@ export function runTask<Answers>(
       }
       if (isLate || signal === 'SIGALRM') settle('silent', `${seconds} s`)
       else if (signal !== null) settle('crashed', signal)
-      else if (error !== undefined) settle('failed', error)
+      else if (error !== undefined) settle('failed', withoutValues(error))
       else if (isDone && code === 0) settle('done', '')
       else settle('crashed', `exit code ${code}`)
     })
@@ -71,11 +72,19 @@ function parse(line: string): Line | undefined {
   }
 }
 
-// What a library printed may be anything.
+// What a library printed may be anything, values of the environment included.
 function clean(text: string): string {
   // oxlint-disable-next-line no-control-regex
   const plain = text.replace(/\u001b\[[\d;]*m/g, '').replace(/[^\n\P{C}]/gu, '?')
-  return redact(plain).split('\n').map((line) => line.trimEnd()).filter((line) => line !== '').slice(-12).join('\n')
+  return redact(withoutValues(plain)).split('\n').map((line) => line.trimEnd()).filter((line) => line !== '').slice(-12).join('\n')
+}
+
+const SHORTEST_SECRET = 8
+
+function withoutValues(text: string): string {
+  const values = Object.entries(process.env).filter(([name, value]) => (value ?? '').length >= SHORTEST_SECRET && name !== 'HOME' && !SHOWN.includes(name))
+  values.sort(([, a], [, b]) => b!.length - a!.length)
+  return values.reduce((shown, [name, value]) => shown.replaceAll(value!, () => `$${name}`), text)
 }
 
 /** A task's way to answer. */

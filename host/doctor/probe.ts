@@ -108,6 +108,9 @@ export interface Probes {
   backends: Record<RoundTripName, Probe<BackendAnswers>>
 }
 
+/** The step of a round trip in which the importer's driver is asked. */
+export const OPENING = 'opening in another process'
+
 export const ROUND_TRIPS = ['host', 'level_zero', 'sycl', 'sycl-v1', 'sycl-v2', 'cuda'] as const
 export type RoundTripName = (typeof ROUND_TRIPS)[number]
 

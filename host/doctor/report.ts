@@ -10,9 +10,9 @@ import { checkLimits } from './limits.ts'
 import { checkMachine, checkPackage } from './machine.ts'
 import { checkNamespaces } from './namespaces.ts'
 import { checkPermissions } from './permissions.ts'
-import { ROUND_TRIPS, type BackendAnswers, type Probe, type Probes, type RoundTripName } from './probe.ts'
+import type { BackendAnswers, KernelAnswers, LevelZeroAnswers, LibraryAnswers, Probe, Probes, RoundTripName } from './probe.ts'
 import { scrub } from './scrub.ts'
-import { checkSycl, syclPath } from './sycl.ts'
+import { checkSycl, isSyclHopeless, syclPath } from './sycl.ts'
 import type { System } from './system.ts'
 import { checkVariables } from './variables.ts'
 
@@ -69,33 +69,29 @@ async function probeAll(system: System, { version, software, seconds }: Examinat
   const loader = loaderPath(system, addonPath.replace(/\/?[^/]*$/, ''), software)
   const backend = (name: string, more: Record<string, string> = {}) => (): Promise<Probe<BackendAnswers>> =>
     runTask('backend', [name, String(Math.ceil(seconds / 2))], { env: { ...env, ...more }, seconds })
-  const backendTasks = {
-    'host': backend('host'),
-    'level_zero': backend('level_zero'),
-    'sycl': backend('sycl'),
-    'sycl-v1': backend('sycl', { SYCL_UR_USE_LEVEL_ZERO_V2: '0' }),
-    'sycl-v2': backend('sycl', { SYCL_UR_USE_LEVEL_ZERO_V2: '1' }),
-    'cuda': backend('cuda'),
-  }
-  const [kernel, levelZero, libraries, ...backends] = await inTurns([
-    () => runTask('kernel', [], { seconds }),
-    () => runTask('level-zero', [loader], { env, seconds }),
-    () => runTask('libraries', [syclPath(system)], { seconds }),
-    ...ROUND_TRIPS.map((name) => backendTasks[name]),
-  ] as (() => Promise<Probe<never>>)[])
-  return {
-    software, version, addonPath, kernel: kernel!, levelZero: levelZero!, libraries: libraries!,
-    backends: Object.fromEntries(ROUND_TRIPS.map((name, i) => [name, backends[i]!])) as unknown as Probes['backends'],
-  }
+  const [kernel, levelZero, libraries, host, level_zero, sycl, cuda] = await inTurns([
+    () => runTask<KernelAnswers>('kernel', [], { seconds }),
+    () => runTask<LevelZeroAnswers>('level-zero', [loader], { env, seconds }),
+    () => runTask<LibraryAnswers>('libraries', [syclPath(system)], { seconds }),
+    backend('host'), backend('level_zero'), backend('sycl'), backend('cuda'),
+  ])
+  const probes = { software, version, addonPath, kernel, levelZero, libraries }
+  // Another adapter brings back neither a loader nor a runtime that is missing.
+  const [v1, v2] = sycl.answers.unavailable !== '' && isSyclHopeless(probes)
+    ? [sycl, sycl]
+    : await inTurns([backend('sycl', { SYCL_UR_USE_LEVEL_ZERO_V2: '0' }), backend('sycl', { SYCL_UR_USE_LEVEL_ZERO_V2: '1' })])
+  return { ...probes, backends: { host, level_zero, sycl, 'sycl-v1': v1, 'sycl-v2': v2, cuda } }
 }
 
+type Tasks<Results extends readonly unknown[]> = { [I in keyof Results]: () => Promise<Results[I]> }
+
 /** A few at a time, so that none is slow because of the others. */
-async function inTurns<T>(tasks: readonly (() => Promise<T>)[], width = 3): Promise<T[]> {
-  const results: T[] = []
+async function inTurns<Results extends readonly unknown[]>(tasks: readonly [...Tasks<Results>], width = 3): Promise<Results> {
+  const results: unknown[] = []
   const queue = [...tasks.entries()]
   const run = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) results[next[0]] = await next[1]()
   }
   await Promise.all(Array.from({ length: width }, run))
-  return results
+  return results as unknown as Results
 }

@@ -8,7 +8,7 @@ import { IPCMemoryHandle } from '../handle.ts'
 import { MemoryUSMDevice, type UsmMemory } from '../memory.ts'
 import { FdChannel } from '../sharing/fd_channel.ts'
 import { TASK_COMMAND, startSelf } from './child.ts'
-import type { RoundTrip } from './probe.ts'
+import { OPENING, type RoundTrip } from './probe.ts'
 
 const NBYTES = 65_536
 const [EXPORTERS, IMPORTERS] = [0x5a, 0xa5]
@@ -40,7 +40,7 @@ export async function exportToChild(device: Device, seconds: number, step: (name
   theirs.close()
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>
   try {
-    step('opening in another process')
+    step(OPENING)
     const deadline = { timeoutMs: seconds * 1000 }
     const opened = await conversation()
     if (opened.error !== '') throw new Error(`the importer: ${opened.error}`)

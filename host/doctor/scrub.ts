@@ -5,14 +5,14 @@ import type { System } from './system.ts'
 /** Names of accounts that say nothing about a person. */
 const NOBODYS = ['root', 'nobody', 'node', 'user', 'ubuntu', 'debian', 'runner', 'vscode']
 
-/** The same value with every text in it scrubbed, of keys and values. */
+/** The same value with every text in it scrubbed. */
 export function scrub<T>(value: T, system: Pick<System, 'home' | 'user'>): T {
   const text = scrubber(system)
   const walk = (part: unknown): unknown => {
     if (typeof part === 'string') return text(part)
     if (Array.isArray(part)) return part.map(walk)
     if (typeof part !== 'object' || part === null) return part
-    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [text(key), walk(inner)]))
+    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, walk(inner)]))
   }
   return walk(value) as T
 }

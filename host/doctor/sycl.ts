@@ -42,6 +42,12 @@ export function syclPath(system: System): string {
   return place === undefined ? SYCL_LIBRARY : `${place.folder}/${SYCL_LIBRARY}`
 }
 
+/** Whether what every adapter needs is missing. */
+export function isSyclHopeless({ levelZero, libraries }: Pick<Probes, 'levelZero' | 'libraries'>): boolean {
+  const { loader } = levelZero.answers
+  return libraries.answers.sycl?.path === '' || (loader !== undefined && (loader.path === '' || loader.missing.includes('zeInitDrivers')))
+}
+
 export function checkSycl(system: System, probes: Probes): Check[] {
   return [runtime(system, probes), adapters(system, probes), choice(system, probes)]
 }

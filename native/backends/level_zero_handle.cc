@@ -76,7 +76,9 @@ void patch_level_zero_handle(uint8_t* handle, LevelZeroForm form, int fd) {
   store_little_endian(handle + kFd, number);
   if (!opaque) return;
   store_little_endian(handle + kPid, static_cast<uint32_t>(::getpid()));
-  if (mirrored) store_little_endian(handle + kMirror, number);
+  // A mirror that differs tells the driver to import this number as it stands, without the pidfd_getfd(2) of itself that
+  // a sandbox may forbid.
+  if (mirrored) store_little_endian(handle + kMirror, ~number);
 }
 
 }  // namespace usm_ipc

@@ -19,8 +19,8 @@ int level_zero_fd(const uint8_t* handle);
 uint64_t level_zero_pool_offset(const uint8_t* handle);
 
 // Throws Failure{argument, "invalid-vendor-handle"} where the handle cannot have the form that our driver reads. Then
-// writes `fd` (and, where there is one, its mirror: a mirror that differs would mean "import this number as it is") and,
-// in the opaque form, our own pid.
+// writes `fd` and, in the opaque form, our own pid; where there is a mirror of the number, one that differs: to the newest
+// drivers that means "import this number as it is".
 void patch_level_zero_handle(uint8_t* handle, LevelZeroForm form, int fd);
 
 }  // namespace usm_ipc

@@ -17,7 +17,7 @@ function backend(selector: string, more: Pick<BackendUnderTest, 'name' | 'varian
 export const hostBackend = backend('host', { name: 'host', readOnlySharing: true, hostAddressable: true })
 
 /** On the software driver, which is asked for before the addon loads anything. */
-export function levelZeroBackend(form: 'classic' | 'opaque'): BackendUnderTest {
+export function levelZeroBackend(form: 'classic' | 'opaque' | 'opaque-mirror'): BackendUnderTest {
   Object.assign(process.env, { USM_IPC_SOFTWARE_DRIVER: '1', USM_IPC_ZE_HANDLES: form })
   return backend('level_zero', { name: 'level_zero', variant: form, readOnlySharing: false, hostAddressable: false })
 }
