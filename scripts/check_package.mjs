@@ -13,10 +13,10 @@ const npm = (args, cwd) => execFileSync('npm', args, { cwd, encoding: 'utf8', st
 try {
   const [{ filename, files }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], root))
   const names = files.map((f) => f.path)
-  for (const wanted of ['dist/index.js', 'dist/index.d.ts', 'dist/core/index.js', 'dist/cli/main.js', 'build/core.wasm', 'build/Release/usm_ipc.node', 'LICENSE', 'SECURITY.md']) {
+  for (const wanted of ['dist/index.js', 'dist/index.d.ts', 'dist/core/index.js', 'dist/cli/main.js', 'build/core.wasm', 'build/Release/usm_ipc.node', 'build/Release/software-driver/libze_loader.so.1', 'build/Release/libusm_ipc_sycl.so', 'native/sycl/usm_ipc_sycl.h', 'LICENSE', 'SECURITY.md']) {
     assert(names.includes(wanted), `${wanted} is not in the package`)
   }
-  assert(!names.some((n) => /^(test|bench|native|assembly|host|scripts)\//.test(n)), 'sources are in the package')
+  assert(!names.some((n) => /^(test|bench|native|assembly|host|scripts)\//.test(n) && !n.endsWith('usm_ipc_sycl.h')), 'sources are in the package')
 
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   npm(['install', '--no-audit', '--no-fund', '--ignore-scripts', `./${filename}`], folder)
@@ -29,7 +29,11 @@ try {
   assert.equal(node("import { validate } from 'usm-ipc/core'; console.log(validate(new Uint8Array(0)), process.report.getReport().sharedObjects.some((o) => o.endsWith('usm_ipc.node')))"), 'empty false')
   const wasm = node("console.log(import.meta.resolve('usm-ipc/core.wasm'))")
   assert(statSync(fileURLToPath(wasm)).size <= 40960, 'core.wasm is larger than 40 KB')
-  assert.match(execFileSync('npx', ['usm-ipc', 'devices'], { cwd: folder, encoding: 'utf8' }), /host:0/)
+  const cli = (...args) => execFileSync('npx', ['usm-ipc', ...args], { cwd: folder, encoding: 'utf8' })
+  const devices = cli('devices')
+  for (const selector of ['host:0', 'level_zero:0', 'sycl:0']) assert(devices.includes(selector), `${selector} is not among the devices:\n${devices}`)
+  assert.equal(cli('software-driver', '--path').trim(), join(folder, 'node_modules/usm-ipc/build/Release/software-driver'))
+  assert.equal(JSON.parse(cli('demo', '--json')).ok, true)
   // Strict programs without the DOM's types, in both ways of resolving.
   writeFileSync(join(folder, 'program.ts'), `import { IPCMemoryHandle, MemoryUSMDevice, type Frame } from 'usm-ipc'
 import { Core, validate } from 'usm-ipc/core'
