@@ -130,11 +130,7 @@ export function selectDevice(selector: string | Device = '*'): Device {
   const { backend, type, number } = parse(selector)
   if (backend !== undefined) {
     const reason = reasonOf(backend)
-    if (reason !== '') {
-      throw new DriverError('backend-unavailable', `the ${backend} backend cannot be used here: ${reason}`, {
-        backend, call: 'selectDevice', result: 'unavailable', resultNumber: 0,
-      })
-    }
+    if (reason !== '') throw unavailable(backend, reason)
   }
   let left = number
   for (const name of backend === undefined ? PREFERENCE : [backend]) {
@@ -144,6 +140,18 @@ export function selectDevice(selector: string | Device = '*'): Device {
   throw new DriverError('no-such-device', `no device matches ${quote(selector)}; there are: ${known}`, {
     backend: backend ?? '*', call: 'selectDevice', result: 'no-such-device', resultNumber: 0,
   })
+}
+
+// With the driver's call and result, where one failed.
+function unavailable(backend: BackendName, reason: string): DriverError {
+  let cause: unknown
+  try {
+    checked(() => addon().devices(addon().backends().indexOf(backend)))
+  } catch (error) {
+    cause = error
+  }
+  const { call, result, resultNumber } = cause instanceof DriverError ? cause : { call: 'selectDevice', result: 'unavailable', resultNumber: 0 }
+  return new DriverError('backend-unavailable', `the ${backend} backend cannot be used here: ${reason}`, { backend, call, result, resultNumber }, { cause })
 }
 
 function parse(selector: string): { backend: BackendName | undefined; type: string | undefined; number: number } {

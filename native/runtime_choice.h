@@ -14,8 +14,9 @@ const std::string& software_driver();
 // Mappings that the SYCL runtime keeps after they were closed, at most.
 constexpr int kMaxCachedMappings = 64;
 
-// dlopen of libze_loader.so.1, once: the software driver's where that was asked for, the system's otherwise. Null where
-// there is none; `why` then says what is missing and what brings it.
+// dlopen of libze_loader.so.1, once: the software driver's where that was asked for, otherwise the one in
+// ZEL_LIBRARY_PATH, otherwise the system's. Null where there is none, or where the process has loaded another already;
+// `why` then says what is missing and what brings it.
 void* level_zero_loader(std::string& why);
 
 // The addon's own folder, which holds software-driver/ and libusm_ipc_sycl.so.

@@ -74,7 +74,9 @@ void begin_export(Memory& memory, Exports& exports) {
                     "the driver keeps this memory in a pool with others, which an importer would see too; share a "
                     "larger allocation");
     }
-    memory.identity = identity_of_descriptor(level_zero_fd(exports.handle.data));
+    const DescriptorEntry identity = identity_of_descriptor(level_zero_fd(exports.handle.data));
+    // Not for nothing: another thread that has the memory open may read it for a copy.
+    if (!names_same_file(identity, memory.identity)) memory.identity = identity;
   } catch (...) {
     put_handle(context, exports.handle);
     throw;
@@ -212,8 +214,7 @@ class LevelZeroBackend final : public Backend {
   }
 
   bool names(const OpenRequest& request, const Memory& memory) override {
-    return request.expected.inode != 0 && request.expected.inode == memory.identity.inode &&
-           request.expected.device == memory.identity.device;
+    return names_same_file(request.expected, memory.identity);
   }
 
   void write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) override {

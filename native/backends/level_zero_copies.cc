@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/descriptor_identity.h"
 #include "backends/level_zero_api.h"
 #include "backends/level_zero_devices.h"
 #include "failure.h"
@@ -78,10 +79,6 @@ void bounce(const Memory& to, uint8_t* target, const Memory& from, const uint8_t
   }
 }
 
-bool same_file(const DescriptorEntry& a, const DescriptorEntry& b) {
-  return a.inode != 0 && a.inode == b.inode && a.device == b.device;
-}
-
 }  // namespace
 
 void level_zero_write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) {
@@ -112,7 +109,7 @@ void level_zero_copy(const Memory& to, uint64_t to_offset, const Memory& from, u
     std::memmove(target, source, nbytes);
     return;
   }
-  const bool one_file = same_file(to.identity, from.identity);
+  const bool one_file = names_same_file(to.identity, from.identity);
   const uint64_t target_at = one_file ? to.token + to_offset : reinterpret_cast<uintptr_t>(target);
   const uint64_t source_at = one_file ? from.token + from_offset : reinterpret_cast<uintptr_t>(source);
   if (target_at == source_at) return;

@@ -19,8 +19,8 @@ void seal_memfd(int fd, bool read_only);
 
 DescriptorEntry identity_of_memfd(int fd);
 
-// The seals of a file that has some; -1 for any other, which nothing else has been asked then: a stat may be answered by
-// a peer (FUSE), when it likes.
+// The seals of a file that has some; -1 for any other, which nothing else has been asked then: a stat may be answered
+// by a peer (FUSE), when it likes.
 int seals_of(int fd);
 
 // Throws Failure{descriptor, ...} unless `fd`, whose seals these are, is the memfd `expected` (inode 0: any), is sealed
