@@ -17,6 +17,13 @@ export interface NativeDevice {
   software: boolean
 }
 
+export interface NativeUnavailable {
+  reason: string
+  call: string
+  result: string
+  number: number
+}
+
 export interface NativeClaimInfo {
   kind: number
   /** 0 none, 1 mapped, 2 cached, 3 self */
@@ -104,8 +111,8 @@ export interface NativeAddon {
   readonly build: { version: string; faults: boolean; sanitized: boolean }
   /** Names; loads nothing. */
   backends(): string[]
-  /** '' where the backend can be used here; loads its driver to find out. */
-  unavailable(backend: number): string
+  /** The reason is '' where the backend can be used here; loads its driver to find out. `call` is '' where no call failed. */
+  unavailable(backend: number): NativeUnavailable
   devices(backend: number): NativeDevice[]
   processIdentity(): ProcessIdentity
 

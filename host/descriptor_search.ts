@@ -96,18 +96,18 @@ function received(descriptors: readonly Descriptor[], { traits, handleAt, entryA
 }
 
 function fetched(wanted: Wanted): Found | undefined {
-  const { native, process } = environment()
+  const { native } = environment()
   const exporter = wanted.envelopeAt >= 0 ? sealedExporter(wanted) : namedExporter(wanted)
   // Our own memory needs no descriptor. And to close a duplicate of a file of ours, which a forged handle may name, would
-  // drop this process's POSIX locks on that file.
-  if (exporter.pid === process.pid) return exporter.own()
+  // drop this process's POSIX locks on that file. (Our pid in another namespace, or before us, is another process's.)
+  if (exporter.isThisProcess) return exporter.own()
   const holder = {}
   const claim = checked(() => exporter.fetch(holder))
   return { claim, done: () => native.end(claim) }
 }
 
 interface Exporter {
-  pid: number
+  isThisProcess: boolean
   own(): undefined
   fetch(holder: object): number
 }
@@ -122,16 +122,17 @@ function sealedExporter({ traits, handleAt, envelopeAt }: Wanted): Exporter {
   const startTime = view.getBigUint64(envelopeAt + HEADER.start_time, true)
   const pidNamespace = view.getBigUint64(envelopeAt + HEADER.pid_namespace, true)
   const fd = view.getInt32(handleAt + traits.fd, true)
-  return { pid, own: () => undefined, fetch: (holder) => native.descriptorOf(pid, startTime, pidNamespace, fd, holder) }
+  const isThisProcess = pid === process.pid && startTime === process.startTime && pidNamespace === process.pidNamespace
+  return { isThisProcess, own: () => undefined, fetch: (holder) => native.descriptorOf(pid, startTime, pidNamespace, fd, holder) }
 }
 
 function namedExporter({ traits, handleAt }: Wanted): Exporter {
-  const { core, native } = environment()
+  const { core, native, process } = environment()
   const view = new DataView(core.u8.buffer)
   const pid = view.getInt32(handleAt + traits.pid!, true)
   const fd = view.getInt32(handleAt + traits.fd, true)
   return {
-    pid,
+    isThisProcess: pid === process.pid,
     own() {
       throw new HandleError('names-this-process', 'the raw handle names this very process as its exporter: use the memory itself, or its envelope')
     },

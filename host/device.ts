@@ -1,4 +1,4 @@
-import { addon } from './addon.ts'
+import { addon, type NativeUnavailable } from './addon.ts'
 import { quote } from './arguments.ts'
 import { toUuid } from './core/bytes.ts'
 import { BACKENDS, type BackendName } from './core/names.generated.ts'
@@ -67,16 +67,19 @@ export interface BackendStatus {
 
 /** Every backend that the package knows by name. Loads their drivers to find out. */
 export function listBackends(): BackendStatus[] {
-  return NAMES.map((backend) => ({ backend, available: reasonOf(backend) === '', reason: reasonOf(backend) }))
+  return NAMES.map((backend) => {
+    const { reason } = unavailable(backend)
+    return { backend, available: reason === '', reason }
+  })
 }
 
 const NAMES = Object.keys(BACKENDS) as BackendName[]
 
-// Why a backend cannot be used; '' where it can. What is missing may be brought, so only success is kept.
-function reasonOf(backend: BackendName): string {
+// What is missing may be brought, so only success is kept.
+function unavailable(backend: BackendName): NativeUnavailable {
   const index = addon().backends().indexOf(backend)
-  if (index < 0) return `this version of usm-ipc has no ${backend} backend`
-  return found.has(backend) ? '' : addon().unavailable(index)
+  if (index < 0) return { reason: `this version of usm-ipc has no ${backend} backend`, call: '', result: '', number: 0 }
+  return found.has(backend) ? { reason: '', call: '', result: '', number: 0 } : addon().unavailable(index)
 }
 
 const found = new Map<BackendName, readonly Device[]>()
@@ -85,7 +88,7 @@ const found = new Map<BackendName, readonly Device[]>()
 function devicesOf(backend: BackendName): readonly Device[] {
   const known = found.get(backend)
   if (known !== undefined) return known
-  if (reasonOf(backend) !== '') return []
+  if (unavailable(backend).reason !== '') return []
   const index = addon().backends().indexOf(backend)
   const devices = checked(() => addon().devices(index)).map((d, i) => new Device(backend, index, i, d))
   found.set(backend, devices)
@@ -129,8 +132,12 @@ export function selectDevice(selector: string | Device = '*'): Device {
   if (typeof selector !== 'string') throw typeError('invalid-selector', `a device selector is a string like 'host' or 'level_zero:gpu', not ${typeof selector}`)
   const { backend, type, number } = parse(selector)
   if (backend !== undefined) {
-    const reason = reasonOf(backend)
-    if (reason !== '') throw unavailable(backend, reason)
+    const { reason, call, result, number: resultNumber } = unavailable(backend)
+    if (reason !== '') {
+      throw new DriverError('backend-unavailable', `the ${backend} backend cannot be used here: ${reason}`, {
+        backend, call: call || 'selectDevice', result: result || 'unavailable', resultNumber,
+      })
+    }
   }
   let left = number
   for (const name of backend === undefined ? PREFERENCE : [backend]) {
@@ -140,18 +147,6 @@ export function selectDevice(selector: string | Device = '*'): Device {
   throw new DriverError('no-such-device', `no device matches ${quote(selector)}; there are: ${known}`, {
     backend: backend ?? '*', call: 'selectDevice', result: 'no-such-device', resultNumber: 0,
   })
-}
-
-// With the driver's call and result, where one failed.
-function unavailable(backend: BackendName, reason: string): DriverError {
-  let cause: unknown
-  try {
-    checked(() => addon().devices(addon().backends().indexOf(backend)))
-  } catch (error) {
-    cause = error
-  }
-  const { call, result, resultNumber } = cause instanceof DriverError ? cause : { call: 'selectDevice', result: 'unavailable', resultNumber: 0 }
-  return new DriverError('backend-unavailable', `the ${backend} backend cannot be used here: ${reason}`, { backend, call, result, resultNumber }, { cause })
 }
 
 function parse(selector: string): { backend: BackendName | undefined; type: string | undefined; number: number } {

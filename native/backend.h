@@ -86,6 +86,14 @@ struct Extent {
   uint64_t nbytes;
 };
 
+// Why a backend cannot be used: empty where it can. With the driver's call where one failed.
+struct Unavailable {
+  std::string reason;
+  std::string call;
+  std::string result;
+  int64_t number = 0;
+};
+
 constexpr size_t kMaxVendorHandle = 4096;
 
 class Backend {
@@ -93,7 +101,7 @@ class Backend {
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
   // Empty when the backend can be used here; otherwise why not and what would bring it.
-  virtual std::string unavailable() = 0;
+  virtual Unavailable unavailable() = 0;
   virtual std::vector<DeviceInfo> devices() = 0;
 
   virtual Memory allocate(uint32_t device, UsmType usm, uint64_t nbytes, bool read_only) = 0;

@@ -110,11 +110,12 @@ ClaimId Registry::adopt(EnvironmentId env, Backend& backend, uint32_t device, vo
   std::list<Resource> fresh;
   Resource& resource = fresh.emplace_back(ResourceKind::allocation, &backend);
   resource.allocation = id;
+  std::lock_guard<std::mutex> lock(all.mutex);
+  all.refuse_imported(pointer);
   resource.memory = backend.adopt(device, pointer, nbytes);
   resource.driver_owned = true;
   resource.allocation_nbytes = resource.memory.nbytes;
   fault_point("allocate.register");
-  std::lock_guard<std::mutex> lock(all.mutex);
   return all.admit(env, fresh, ClaimKind::allocation, OpenPath::none);
 }
 

@@ -103,6 +103,18 @@ struct Registry::State {
     return *found->second;
   }
 
+  // Throws where the address is in a mapping that open() made.
+  void refuse_imported(const void* pointer) const {
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    for (const Resource& resource : resources) {
+      const auto base = reinterpret_cast<uintptr_t>(resource.memory.base);
+      if (resource.kind != ResourceKind::mapping || address < base || address - base >= resource.memory.nbytes) continue;
+      throw Failure(FailureKind::state, "ipc-memory",
+                    "the pointer is in memory that was opened from a handle; it is not exported again: pass the "
+                    "exporter's handle and descriptor on");
+    }
+  }
+
   // Memory of this process under a claim of this environment's.
   Resource& exportable(EnvironmentId env, ClaimId claim) {
     const Claim& source = own(env, claim);

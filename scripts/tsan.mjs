@@ -1,4 +1,4 @@
-// Builds the channel's stress test with ThreadSanitizer and runs it: `npm run test:tsan`.
+// `npm run test:tsan`: the stress tests of the channel and of the software Level Zero driver, with ThreadSanitizer.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,25 +7,37 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'usm-ipc-tsan-'))
-const program = join(folder, 'fd_channel_tsan')
-const sources = [
-  'test/native/fd_channel_tsan.cc',
-  'native/failure.cc',
-  ...readdirSync(join(root, 'native/fd_channel'))
-    .filter((name) => name.endsWith('.cc'))
-    .map((name) => `native/fd_channel/${name}`),
-]
+const compiler = process.env.CXX ?? 'g++'
 const flags = ['-std=c++17', '-O1', '-g', '-fsanitize=thread', '-Wall', '-Wextra', '-Werror', '-Inative', '-pthread']
+const sources = (path) => readdirSync(join(root, path)).filter((name) => name.endsWith('.cc')).map((name) => `${path}/${name}`)
 
-function run(command, args) {
-  const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', timeout: 300_000 })
-  if (error) throw error
-  if (status !== 0) throw new Error(`${command} ended with ${signal ?? status}`)
+function run(command, args, stdout = 'inherit') {
+  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', stdout, 'inherit'], encoding: 'utf8', timeout: 300_000 })
+  if (result.error) throw result.error
+  if (result.status !== 0) throw new Error(`${command} ended with ${result.signal ?? result.status}`)
+  return result.stdout
+}
+
+function channel() {
+  const program = join(folder, 'fd_channel')
+  run(compiler, [...flags, '-o', program, 'test/native/fd_channel_tsan.cc', 'native/failure.cc', ...sources('native/fd_channel')])
+  run(program, [])
+}
+
+function driver() {
+  const library = join(folder, 'libze_loader.so.1')
+  const shared = ['-fPIC', '-fvisibility=hidden', '-shared', '-Wl,-Bsymbolic', '-Wl,-soname,libze_loader.so.1']
+  run(compiler, [...flags, ...shared, ...sources('native/level_zero_cpu'), 'native/level_zero/results.cc', '-o', library])
+  const program = join(folder, 'level_zero_cpu')
+  run(compiler, [...flags, 'test/level_zero_cpu/stress.cc', 'native/level_zero/results.cc', '-ldl', '-o', program])
+  const cases = run(program, [library], 'pipe').split('\n').filter((line) => line !== '')
+  if (cases.length === 0) throw new Error('the stress program lists no cases')
+  for (const name of cases) run(program, [library, name])
 }
 
 try {
-  run(process.env.CXX ?? 'g++', [...flags, '-o', program, ...sources])
-  run(program, [])
+  channel()
+  driver()
 } finally {
   rmSync(folder, { recursive: true })
 }

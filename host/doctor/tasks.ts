@@ -77,7 +77,7 @@ async function backend({ step, answer }: Teller<BackendAnswers>, [name = '', sec
   const native = addon()
   step('loading the backend')
   const index = native.backends().indexOf(name)
-  const unavailable = index < 0 ? null : checked(() => native.unavailable(index))
+  const unavailable = index < 0 ? null : checked(() => native.unavailable(index).reason)
   answer('unavailable', unavailable)
   if (unavailable !== '') return
   step('listing its devices')

@@ -24,7 +24,13 @@ napi_value list_backends(Call& call) {
 
 // Loads the backend's driver to find out.
 napi_value unavailable(Call& call) {
-  return Napi::String::New(call.env(), backend_argument(call, 0).unavailable());
+  const Unavailable why = backend_argument(call, 0).unavailable();
+  Napi::Object result = Napi::Object::New(call.env());
+  result.Set("reason", why.reason);
+  result.Set("call", why.call);
+  result.Set("result", why.result);
+  result.Set("number", static_cast<double>(why.number));
+  return result;
 }
 
 napi_value devices(Call& call) {

@@ -119,7 +119,7 @@ bool same_file(const DescriptorEntry& a, const DescriptorEntry& b) {
 class HostBackend final : public Backend {
  public:
   const char* name() const override { return "host"; }
-  std::string unavailable() override { return ""; }
+  Unavailable unavailable() override { return {}; }
 
   std::vector<DeviceInfo> devices() override {
     DeviceInfo device{};

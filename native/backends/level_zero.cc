@@ -53,7 +53,7 @@ void check_request(const OpenRequest& request) {
 
 ze::IpcMemHandle patched_handle(const OpenRequest& request, LevelZeroForm form) {
   if (request.layout != layout_of(form)) {
-    throw Failure(FailureKind::argument, "wrong-handle-form",
+    throw Failure(FailureKind::descriptor, "wrong-handle-form",
                   std::string("this process's Level Zero driver reads the ") +
                       (form == LevelZeroForm::classic ? "classic" : "opaque") +
                       " form of handles, and this one has another; export and import with drivers of one kind");
@@ -74,9 +74,10 @@ void begin_export(Memory& memory, Exports& exports) {
                     "the driver keeps this memory in a pool with others, which an importer would see too; share a "
                     "larger allocation");
     }
-    const DescriptorEntry identity = identity_of_descriptor(level_zero_fd(exports.handle.data));
-    // Not for nothing: another thread that has the memory open may read it for a copy.
-    if (!names_same_file(identity, memory.identity)) memory.identity = identity;
+    // The memory's own, which does not change. Asked once: another thread that has the memory open may read it for a copy.
+    if (memory.identity.inode == 0) {
+      memory.identity = identity_of_descriptor(level_zero_fd(exports.handle.data));
+    }
   } catch (...) {
     put_handle(context, exports.handle);
     throw;
@@ -92,12 +93,14 @@ class LevelZeroBackend final : public Backend {
  public:
   const char* name() const override { return "level_zero"; }
 
-  std::string unavailable() override {
+  Unavailable unavailable() override {
     try {
       level_zero_devices();
-      return "";
+      return {};
+    } catch (const Failure& failure) {
+      return {failure.what(), failure.call, failure.result, failure.number};
     } catch (const std::exception& error) {
-      return error.what();
+      return {error.what(), "", "", 0};
     }
   }
 

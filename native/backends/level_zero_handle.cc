@@ -32,19 +32,19 @@ bool all_zero(const uint8_t* from, const uint8_t* to) {
   throw Failure(FailureKind::argument, "invalid-vendor-handle", std::string("the Level Zero handle ") + what);
 }
 
+[[noreturn]] void wrong_form(const char* theirs, const char* ours) {
+  throw Failure(FailureKind::descriptor, "wrong-handle-form",
+                std::string("the Level Zero handle has the ") + theirs + " form, but this process's driver reads the " +
+                    ours + " one; import it with a driver of the exporter's kind");
+}
+
 void check_classic(const uint8_t* handle) {
-  if (!all_zero(handle + kClassicMemoryType + 1, handle + kLevelZeroHandleSize)) {
-    fail("has the opaque form, but this process's driver reads the classic one; import it with a driver of the "
-         "exporter's kind");
-  }
+  if (!all_zero(handle + kClassicMemoryType + 1, handle + kLevelZeroHandleSize)) wrong_form("opaque", "classic");
   if (handle[kClassicMemoryType] >= kMemoryTypes) fail("has a memory type that no driver gives");
 }
 
 void check_opaque(const uint8_t* handle) {
-  if (static_cast<int32_t>(load_little_endian<uint32_t>(handle + kPid)) <= 0) {
-    fail("has the classic form, but this process's driver reads the opaque one; import it with a driver of the "
-         "exporter's kind");
-  }
+  if (static_cast<int32_t>(load_little_endian<uint32_t>(handle + kPid)) <= 0) wrong_form("classic", "opaque");
   if (handle[kHandleType] != kFdHandle) fail("holds no file descriptor");
   if (handle[kMemoryType] >= kMemoryTypes) fail("has a memory type that no driver gives");
   const auto mirror = load_little_endian<uint64_t>(handle + kMirror);

@@ -18,7 +18,8 @@ LevelZeroForm form_of_own_handle(const uint8_t* handle);
 int level_zero_fd(const uint8_t* handle);
 uint64_t level_zero_pool_offset(const uint8_t* handle);
 
-// Throws Failure{argument, "invalid-vendor-handle"} where the handle cannot have the form that our driver reads. Then
+// Throws Failure{descriptor, "wrong-handle-form"} where the handle has another form than our driver reads, and
+// Failure{argument, "invalid-vendor-handle"} for what no driver makes. Then
 // writes `fd` and, in the opaque form, our own pid; where there is a mirror of the number, one that differs: to the newest
 // drivers that means "import this number as it is".
 void patch_level_zero_handle(uint8_t* handle, LevelZeroForm form, int fd);

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,8 +13,8 @@
 
 #include "backends/descriptor_identity.h"
 #include "backends/sycl_base_values.h"
-#include "backends/sycl_devices.h"
 #include "backends/sycl_handle.h"
+#include "backends/sycl_memory.h"
 #include "failure.h"
 #include "fault.h"
 
@@ -24,38 +23,9 @@ namespace {
 
 constexpr size_t kRememberedAllocations = 1024;
 
-DPCTLSyclUSMRef reference_to(void* pointer) { return reinterpret_cast<DPCTLSyclUSMRef>(pointer); }
-
-UniqueFd duplicate(int fd) {
-  UniqueFd copy = duplicate_fd(fd);
-  if (!copy) throw system_failure("sycl", "fcntl(F_DUPFD_CLOEXEC)", errno);
-  return copy;
-}
-
-// A handle that the runtime has given, given back when this ends.
-class Handle {
- public:
-  Handle(void* pointer, const SyclDevice& on) {
-    check_sycl(sycl().get(reference_to(pointer), on.context, &handle_, &data_, &size_));
-  }
-  Handle(Handle&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), data_(other.data_), size_(other.size_) {}
-  Handle& operator=(Handle&&) = delete;
-  ~Handle() {
-    if (handle_ != nullptr) sycl().put(handle_);
-  }
-  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(data_); }
-  size_t size() const { return size_; }
-
- private:
-  usm_ipc_sycl_handle* handle_ = nullptr;
-  const char* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 // What get() has given and put() has not taken back. The runtime gives one descriptor for all of them.
 struct SyclState final : MemoryState {
-  std::vector<Handle> handles;
+  std::vector<GivenSyclHandle> handles;
   int descriptor = -1;  // the runtime's, good for as long as there is a handle
 };
 
@@ -73,31 +43,6 @@ uint8_t* at(const Memory& memory, uint64_t offset, uint64_t nbytes) {
   return static_cast<uint8_t*>(memory.base) + offset;
 }
 
-Extent extent_of(const SyclDevice& on, void* pointer) {
-  Extent extent{};
-  size_t nbytes = 0;
-  check_sycl(sycl().extent(pointer, on.context, &extent.base, &nbytes));
-  extent.nbytes = nbytes;
-  return extent;
-}
-
-void check_own_device_memory(const SyclDevice& on, uint32_t device, void* pointer) {
-  usm_ipc_sycl_usm type = USM_IPC_SYCL_UNKNOWN;
-  check_sycl(sycl().pointer_type(pointer, on.context, &type));
-  if (type != USM_IPC_SYCL_DEVICE) {
-    throw Failure(FailureKind::argument, "not-device-memory",
-                  type == USM_IPC_SYCL_UNKNOWN
-                      ? "the SYCL runtime knows no USM at that address in the device's default context"
-                      : "host and shared USM cannot be shared with other processes");
-  }
-  uint32_t owner = 0;
-  check_sycl(sycl().pointer_device(pointer, on.context, &owner));
-  if (owner != device) {
-    throw Failure(FailureKind::argument, "wrong-device",
-                  "the memory is on \"" + sycl_device(owner).info.name + "\" (device " + std::to_string(owner) + ")");
-  }
-}
-
 // An importer gets the whole base allocation: of ours that must be this memory alone.
 void check_alone(const Memory& memory, uint64_t offset, const SyclHandle& head) {
   const bool alone = head.base == reinterpret_cast<uint64_t>(memory.base) && head.nbytes == memory.nbytes;
@@ -105,28 +50,6 @@ void check_alone(const Memory& memory, uint64_t offset, const SyclHandle& head) 
   throw Failure(FailureKind::state, "neighbours",
                 "the runtime has put this memory into a slab of " + std::to_string(head.nbytes) +
                     " bytes, and an importer would see its neighbours too: set UR_L0_DISABLE_USM_ALLOCATOR=1");
-}
-
-// Where the mapping lies and what the driver says that it is.
-void describe_mapping(Memory& memory, const SyclDevice& on, const SyclHandle& handle) {
-  void* const pointer = reinterpret_cast<void*>(memory.token);
-  const Extent extent = extent_of(on, pointer);
-  memory.base = extent.base;
-  memory.nbytes = extent.nbytes;
-  if (static_cast<uint8_t*>(pointer) != at(memory, handle.offset, 1)) {
-    throw driver_failure("sycl", "sycl::ext::oneapi::experimental::ipc::memory::open", "wrong-extent", 0,
-                         "the pointer is not at the handle's offset in the driver's mapping");
-  }
-  usm_ipc_sycl_usm type = USM_IPC_SYCL_UNKNOWN;
-  check_sycl(sycl().pointer_type(pointer, on.context, &type));
-  if (type != USM_IPC_SYCL_DEVICE) {
-    throw driver_failure("sycl", "sycl::get_pointer_type", "wrong-type", type, "the mapping is not device memory");
-  }
-  uint32_t owner = 0;
-  check_sycl(sycl().pointer_device(pointer, on.context, &owner));
-  if (owner != memory.device) {
-    throw driver_failure("sycl", "sycl::get_pointer_device", "wrong-device", owner, "the mapping is on another device");
-  }
 }
 
 // How this process's own runtime makes handles.
@@ -139,10 +62,10 @@ class SyclBackend final : public Backend {
  public:
   const char* name() const override { return "sycl"; }
 
-  std::string unavailable() override {
+  Unavailable unavailable() override {
     std::string why;
     sycl_library(why);
-    return why;
+    return {why, "", "", 0};
   }
 
   std::vector<DeviceInfo> devices() override {
@@ -178,8 +101,8 @@ class SyclBackend final : public Backend {
   // An importer gets the whole slab that the range lies in, so that is the memory; its handle says how large it is.
   Memory adopt(uint32_t device, void* pointer, uint64_t nbytes) override {
     const SyclDevice& on = sycl_ipc_device(device);
-    check_own_device_memory(on, device, pointer);
-    const Handle handle(pointer, on);
+    check_sycl_device_memory(device, pointer);
+    const GivenSyclHandle handle(pointer, on);
     const SyclHandle head = read_sycl_handle(handle.bytes(), handle.size());
     Memory memory;
     memory.base = reinterpret_cast<void*>(head.base);
@@ -197,14 +120,15 @@ class SyclBackend final : public Backend {
     if (transfers_ > 0) check_sycl(sycl().wait(memory.device));
     SyclState& state = state_of(memory);
     state.handles.reserve(state.handles.size() + 1);
-    Handle handle(pointer, on);
+    GivenSyclHandle handle(pointer, on);
     ExportedHandle exported;
     exported.layout = sycl_layout(handle.size());
     exported.size = handle.size();
     const SyclHandle head = read_sycl_handle(handle.bytes(), handle.size());
     check_alone(memory, offset, head);
     state.descriptor = level_zero_fd(head.level_zero);
-    memory.identity = identity_of_descriptor(state.descriptor);
+    // The memory's own, which does not change: asked once.
+    if (memory.identity.inode == 0) memory.identity = identity_of_descriptor(state.descriptor);
     exported.wanted = {memory.identity};
     // Not the runtime's own bytes: in the padding of its structures is what was on the heap before.
     write_own_sycl_handle(head, exported.layout, out);
@@ -219,9 +143,12 @@ class SyclBackend final : public Backend {
   UniqueFd descriptor(Memory& memory) override {
     SyclState& state = state_of(memory);
     if (state.handles.empty()) {
-      throw Failure(FailureKind::state, "not-exported", "no handle of this memory is out: its descriptor may be closed");
+      throw Failure(FailureKind::state, "not-exported",
+                    "no handle of this memory is out, so its descriptor may be closed");
     }
-    return duplicate(state.descriptor);
+    UniqueFd copy = duplicate_fd(state.descriptor);
+    if (!copy) throw system_failure("sycl", "fcntl(F_DUPFD_CLOEXEC)", errno);
+    return copy;
   }
 
   Memory open(const OpenRequest& request) override {
@@ -234,9 +161,7 @@ class SyclBackend final : public Backend {
     }
     const DescriptorEntry identity = check_descriptor(request.descriptor, request.expected, request.allocation_nbytes);
     const OwnForm& own = own_form(on);
-    // The driver may close the number that it reads from the handle, and this one is borrowed.
-    const UniqueFd copy = duplicate(request.descriptor);
-    patch_level_zero_handle(handle.level_zero, own.level_zero, copy.get());
+    patch_level_zero_handle(handle.level_zero, own.level_zero, request.descriptor);
     handle.base = base_values_.value(request.id, identity, handle.id);
     uint8_t bytes[kSyclV2HandleSize];
     write_own_sycl_handle(handle, own.layout, bytes);
@@ -250,7 +175,9 @@ class SyclBackend final : public Backend {
     memory.device = request.device;
     memory.identity = identity;
     try {
-      describe_mapping(memory, on, handle);
+      const Extent extent = check_sycl_mapping(request.device, reinterpret_cast<void*>(pointer), handle.offset);
+      memory.base = extent.base;
+      memory.nbytes = extent.nbytes;
     } catch (...) {
       close(memory);
       throw;
@@ -292,7 +219,7 @@ class SyclBackend final : public Backend {
   }
 
   Extent extent(const Memory& memory, void* pointer) override {
-    return extent_of(sycl_device(memory.device), pointer);
+    return sycl_extent(sycl_device(memory.device), pointer);
   }
 
  private:
@@ -315,7 +242,7 @@ class SyclBackend final : public Backend {
     const DPCTLSyclUSMRef sample = sycl().allocate(USM_IPC_SYCL_DEVICE, 4096, on.context, on.device);
     if (sample == nullptr) throw sycl_failure(sycl());
     try {
-      const Handle handle(sample, on);
+      const GivenSyclHandle handle(sample, on);
       const SyclHandle head = read_sycl_handle(handle.bytes(), handle.size());
       own_form_ = OwnForm{sycl_layout(handle.size()), form_of_own_handle(head.level_zero)};
     } catch (...) {

@@ -1,6 +1,6 @@
 // What stands for an exporter's base address in the handles that our runtime sees. Its cache of mappings goes by that
-// address, and when the same one comes with another handle id it unmaps what is there, in use or not. Exporters do reuse
-// addresses, so each allocation gets a value that this process never uses for another.
+// address, and when the same one comes with another handle id it unmaps what is there, in use or not. Exporters do
+// reuse addresses, so each allocation gets a value that this process never uses for another.
 #pragma once
 
 #include <cstddef>

@@ -71,7 +71,8 @@ std::string check_loader() {
 std::string load_library(SyclLibrary& library) {
   const std::string path = addon_folder() + "/" + kLibrary;
   if (!exists(path)) {
-    return std::string(kLibrary) + " is not built: run `npm run setup:sycl && npm run build:sycl` in a checkout of usm-ipc";
+    return std::string(kLibrary) +
+           " is not built: run `npm run setup:sycl && npm run build:sycl` in a checkout of usm-ipc";
   }
   void* const handle = load(path);
   if (handle == nullptr) return std::string(kLibrary) + " cannot be loaded: " + last_dl_error();
@@ -99,26 +100,32 @@ std::string check_devices(const SyclLibrary& library) {
          "ONEAPI_DEVICE_SELECTOR allow it?); USM_IPC_SOFTWARE_DRIVER=1 brings one that needs no hardware";
 }
 
-std::string load_all(SyclLibrary& library) {
-  std::string why = check_loader();
-  if (why.empty()) why = load_runtime();
-  if (why.empty()) why = load_library(library);
-  if (!why.empty()) return why;
-  library.redirect_stdout();
-  return check_devices(library);
-}
+// What is missing may be brought; what has been loaded is not started twice, as some runtimes crash there.
+struct Loading {
+  SyclLibrary library;
+  std::string why;
+  bool started = false;
+
+  void attempt() {
+    why = check_loader();
+    if (why.empty()) why = load_runtime();
+    if (why.empty()) why = load_library(library);
+    started = why.empty();
+    if (!started) return;
+    library.redirect_stdout();
+    why = check_devices(library);
+  }
+};
 
 }  // namespace
 
 const SyclLibrary* sycl_library(std::string& why) {
   static std::mutex mutex;
-  static SyclLibrary library;
-  static bool usable = false;
+  static auto* const loading = new Loading;  // never destroyed, as the registry is not
   const std::lock_guard<std::mutex> lock(mutex);
-  why.clear();
-  if (!usable) why = load_all(library);
-  usable = why.empty();
-  return usable ? &library : nullptr;
+  if (!loading->started) loading->attempt();
+  why = loading->why;
+  return why.empty() ? &loading->library : nullptr;
 }
 
 Failure sycl_failure(const SyclLibrary& library, const std::string& advice) {

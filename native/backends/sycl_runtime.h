@@ -38,7 +38,7 @@ struct SyclLibrary {
 };
 
 // Null where it cannot be used here; `why` then says what is missing and what brings it, and the next call looks
-// again.
+// again; a runtime that was loaded and has no devices is not asked twice.
 const SyclLibrary* sycl_library(std::string& why);
 
 // The thread's last failure in the library, as one of ours.

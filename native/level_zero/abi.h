@@ -80,9 +80,11 @@ constexpr uint32_t kMemoryAllocationProperties = 0x17;
 constexpr uint32_t kExternalMemoryExportDesc = 0x18;
 constexpr uint32_t kExternalMemoryImportFd = 0x19;
 constexpr uint32_t kExternalMemoryExportFd = 0x1a;
+constexpr uint32_t kPhysicalMemDesc = 0x20;
 constexpr uint32_t kMemoryFreeExtDesc = 0x1000a;
 constexpr uint32_t kDeviceIpVersionExt = 0x1000f;   // 1.5
 constexpr uint32_t kInitDriverTypeDesc = 0x00020021;  // 1.10
+constexpr uint32_t kPhysicalMemProperties = 0x00020040;  // 1.15
 constexpr uint32_t kRelaxedAllocationLimitsExpDesc = 0x00020001;
 constexpr uint32_t kDeviceProperties12 = 0x00020006;
 
@@ -162,6 +164,11 @@ constexpr uint32_t kHostMemAllocFlags = 15;
 // ze_ipc_memory_flags_t
 constexpr uint32_t kIpcBiasCached = 1;
 constexpr uint32_t kIpcBiasUncached = 2;
+
+// ze_memory_access_attribute_t
+constexpr uint32_t kAccessNone = 0;
+constexpr uint32_t kAccessReadWrite = 1;
+constexpr uint32_t kAccessReadOnly = 2;
 
 // ze_driver_memory_free_policy_ext_flags_t
 constexpr uint32_t kBlockingFree = 1;
@@ -394,11 +401,38 @@ struct MemoryAllocationProperties {  // ze_memory_allocation_properties_t
   uint64_t page_size = 0;
 };
 
+struct ExternalMemoryExportDesc {  // ze_external_memory_export_desc_t
+  uint32_t stype = kExternalMemoryExportDesc;
+  const void* next = nullptr;
+  uint32_t flags = 0;
+};
+
+struct ExternalMemoryImportFd {  // ze_external_memory_import_fd_t
+  uint32_t stype = kExternalMemoryImportFd;
+  const void* next = nullptr;
+  uint32_t flags = 0;
+  int fd = -1;
+};
+
 struct ExternalMemoryExportFd {  // ze_external_memory_export_fd_t
   uint32_t stype = kExternalMemoryExportFd;
   const void* next = nullptr;
   uint32_t flags = 0;
   int fd = -1;
+};
+
+struct PhysicalMemDesc {  // ze_physical_mem_desc_t
+  uint32_t stype = kPhysicalMemDesc;
+  const void* next = nullptr;
+  uint32_t flags = 0;
+  size_t size = 0;
+};
+
+struct PhysicalMemProperties {  // ze_physical_mem_properties_t, 1.15
+  uint32_t stype = kPhysicalMemProperties;
+  void* next = nullptr;
+  uint64_t id = 0;
+  uint64_t size = 0;
 };
 
 struct MemoryFreeExtDesc {  // ze_memory_free_ext_desc_t
@@ -473,6 +507,17 @@ using zeMemGetIpcHandle = Result(Context, const void*, IpcMemHandle*);
 using zeMemPutIpcHandle = Result(Context, IpcMemHandle);  // 1.6
 using zeMemOpenIpcHandle = Result(Context, Device, IpcMemHandle, uint32_t flags, void**);
 using zeMemCloseIpcHandle = Result(Context, const void*);
+
+using zePhysicalMemCreate = Result(Context, Device, PhysicalMemDesc*, PhysicalMem*);
+using zePhysicalMemDestroy = Result(Context, PhysicalMem);
+using zePhysicalMemGetProperties = Result(Context, PhysicalMem, PhysicalMemProperties*);  // 1.15
+using zeVirtualMemReserve = Result(Context, const void* start, size_t, void**);
+using zeVirtualMemFree = Result(Context, const void*, size_t);
+using zeVirtualMemQueryPageSize = Result(Context, Device, size_t, size_t* page_size);
+using zeVirtualMemMap = Result(Context, const void*, size_t, PhysicalMem, size_t offset, uint32_t access);
+using zeVirtualMemUnmap = Result(Context, const void*, size_t);
+using zeVirtualMemSetAccessAttribute = Result(Context, const void*, size_t, uint32_t access);
+using zeVirtualMemGetAccessAttribute = Result(Context, const void*, size_t, uint32_t* access, size_t* out_size);
 
 using zeCommandQueueCreate = Result(Context, Device, const CommandQueueDesc*, CommandQueue*);
 using zeCommandQueueDestroy = Result(CommandQueue);

@@ -80,12 +80,14 @@ USM_IPC_ZE_API Result zeDeviceGetProperties(Device handle, DeviceProperties* pro
   });
 }
 
+// No kernels: the least that programs can divide by.
 USM_IPC_ZE_API Result zeDeviceGetComputeProperties(Device handle, DeviceComputeProperties* properties) {
   return entry("zeDeviceGetComputeProperties", Reach::host, [&] {
     object(handle);
     DeviceComputeProperties& to = cleared(properties);
     to.max_total_group_size = 1;
     for (int i = 0; i < 3; i++) to.max_group_size[i] = to.max_group_count[i] = 1;
+    to.num_sub_group_sizes = to.sub_group_sizes[0] = 1;
   });
 }
 

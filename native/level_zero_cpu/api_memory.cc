@@ -78,6 +78,10 @@ USM_IPC_ZE_API Result zeMemGetAllocProperties(Context context, const void* point
   return entry("zeMemGetAllocProperties", Reach::host, [&] {
     object(context);
     require(pointer != nullptr && properties != nullptr, kInvalidNullPointer);
+    for (auto* it = static_cast<BaseProperties*>(properties->next); it != nullptr;
+         it = static_cast<BaseProperties*>(it->next)) {
+      require(it->stype != kExternalMemoryExportFd, kUnsupportedFeature);
+    }
     properties->type = kMemoryUnknown;
     properties->id = properties->page_size = 0;
     if (device != nullptr) *device = nullptr;

@@ -10,26 +10,22 @@ struct EventPoolHandle {
   uint32_t flags;
   uint32_t count;
   bool counter_based;
-  ~EventPoolHandle() { kind = Kind::gone; }
 };
 
 struct EventHandle {
   Kind kind = Kind::event;
   EventCorePtr core;
-  ~EventHandle() { kind = Kind::gone; }
 };
 
 struct CommandQueueHandle {
   Kind kind = Kind::queue;
   bool synchronous;
   StreamPtr stream = std::make_shared<Stream>();
-  ~CommandQueueHandle() { kind = Kind::gone; }
 };
 
 struct FenceHandle {
   Kind kind = Kind::fence;
   SignalPtr signal = std::make_shared<Signal>();
-  ~FenceHandle() { kind = Kind::gone; }
 };
 
 struct CommandListHandle {
@@ -40,7 +36,6 @@ struct CommandListHandle {
   bool synchronous = false;
   bool closed = false;
   std::vector<Command> commands{};
-  ~CommandListHandle() { kind = Kind::gone; }
 };
 
 inline EventPoolHandle& object(EventPool handle) { return check_kind(handle, Kind::event_pool), *handle; }

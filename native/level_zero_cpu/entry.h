@@ -57,7 +57,8 @@ class EntryPoint {
 template <typename Body>
 Result entry(const char* name, Reach reach, Body&& body) noexcept {
   try {
-    static EntryPoint* const point = new EntryPoint(name, reach);  // one for each entry point: each Body is its own type
+    // One for each entry point: each Body is its own type.
+    static EntryPoint* const point = new EntryPoint(name, reach);
     if (const Result injected = point->enter(); injected != kSuccess) return point->leave(injected);
     try {
       if constexpr (std::is_void_v<decltype(body())>) {

@@ -64,8 +64,8 @@ uint8_t handle_memory_type(HandleForm form, const IpcMemHandle& handle) {
 UniqueFd import_fd(HandleForm form, const IpcMemHandle& handle) {
   const int fd = handle_fd(handle);
   // A mirror that differs says that the importer put a descriptor of its own there.
-  const bool own = form == HandleForm::classic ||
-                   (form == HandleForm::opaque_mirror && load<uint64_t>(handle, kOpaqueMirror) != load<uint64_t>(handle, 0));
+  const bool differs = load<uint64_t>(handle, kOpaqueMirror) != load<uint64_t>(handle, 0);
+  const bool own = form == HandleForm::classic || (form == HandleForm::opaque_mirror && differs);
   return own ? duplicate_fd(fd) : fd_of_process(load<int32_t>(handle, kOpaquePid), fd);
 }
 

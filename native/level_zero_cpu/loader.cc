@@ -22,72 +22,43 @@ USM_IPC_ZE_API Result zeLoaderInit() { return kSuccess; }
 USM_IPC_ZE_API void* zeLoaderGetTracingHandle() { return nullptr; }
 
 // As of the loader that came with the specification that our tables follow.
-USM_IPC_ZE_API Result zelLoaderGetVersionsInternal(size_t* count, ComponentVersion* out) {
+USM_IPC_ZE_API Result zelGetLoaderVersion(ComponentVersion* out) {
+  if (out == nullptr) return kInvalidNullPointer;
+  *out = {{}, make_version(1, 17), 1, 32, 0};
+  std::strcpy(out->name, "loader");
+  return kSuccess;
+}
+
+USM_IPC_ZE_API Result zelLoaderGetVersions(size_t* count, ComponentVersion* out) {
   if (count == nullptr) return kInvalidNullPointer;
-  if (out != nullptr && *count > 0) {
-    *out = {{}, make_version(1, 17), 1, 32, 0};
-    std::strcpy(out->name, "loader");
-  }
+  if (out != nullptr && *count > 0) zelGetLoaderVersion(out);
   *count = 1;
   return kSuccess;
 }
 
+// By this name a loader that is linked into a program asks.
+USM_IPC_ZE_API Result zelLoaderGetVersionsInternal(size_t* count, ComponentVersion* out) {
+  return zelLoaderGetVersions(count, out);
+}
+
 // Handles are the driver's own already.
-USM_IPC_ZE_API Result zelLoaderTranslateHandleInternal(uint32_t, void* in, void** out) {
+USM_IPC_ZE_API Result zelLoaderTranslateHandle(uint32_t, void* in, void** out) {
   if (out == nullptr) return kInvalidNullPointer;
   *out = in;
   return kSuccess;
 }
 
-// Tables of tools, system management and tracing: left as the caller made them, which is empty.
-#define EMPTY_TABLE(name) \
-  USM_IPC_ZE_API Result name(uint32_t, void* table) { return table == nullptr ? kInvalidNullPointer : kSuccess; }
+USM_IPC_ZE_API Result zelLoaderTranslateHandleInternal(uint32_t kind, void* in, void** out) {
+  return zelLoaderTranslateHandle(kind, in, out);
+}
 
-EMPTY_TABLE(zelGetTracerApiProcAddrTable)
+USM_IPC_ZE_API Result zelGetTracerApiProcAddrTable(uint32_t, void* table) {
+  return table == nullptr ? kInvalidNullPointer : kSuccess;
+}
 
-EMPTY_TABLE(zerGetGlobalProcAddrTable)
-EMPTY_TABLE(zesGetDeviceExpProcAddrTable)
-EMPTY_TABLE(zesGetDeviceProcAddrTable)
-EMPTY_TABLE(zesGetDiagnosticsProcAddrTable)
-EMPTY_TABLE(zesGetDriverExpProcAddrTable)
-EMPTY_TABLE(zesGetDriverProcAddrTable)
-EMPTY_TABLE(zesGetEngineProcAddrTable)
-EMPTY_TABLE(zesGetFabricPortProcAddrTable)
-EMPTY_TABLE(zesGetFanProcAddrTable)
-EMPTY_TABLE(zesGetFirmwareExpProcAddrTable)
-EMPTY_TABLE(zesGetFirmwareProcAddrTable)
-EMPTY_TABLE(zesGetFrequencyProcAddrTable)
-EMPTY_TABLE(zesGetGlobalProcAddrTable)
-EMPTY_TABLE(zesGetLedProcAddrTable)
-EMPTY_TABLE(zesGetMemoryProcAddrTable)
-EMPTY_TABLE(zesGetOverclockProcAddrTable)
-EMPTY_TABLE(zesGetPerformanceFactorProcAddrTable)
-EMPTY_TABLE(zesGetPowerProcAddrTable)
-EMPTY_TABLE(zesGetPsuProcAddrTable)
-EMPTY_TABLE(zesGetRasExpProcAddrTable)
-EMPTY_TABLE(zesGetRasProcAddrTable)
-EMPTY_TABLE(zesGetSchedulerProcAddrTable)
-EMPTY_TABLE(zesGetStandbyProcAddrTable)
-EMPTY_TABLE(zesGetTemperatureProcAddrTable)
-EMPTY_TABLE(zesGetVFManagementExpProcAddrTable)
-EMPTY_TABLE(zetGetCommandListExpProcAddrTable)
-EMPTY_TABLE(zetGetCommandListProcAddrTable)
-EMPTY_TABLE(zetGetContextProcAddrTable)
-EMPTY_TABLE(zetGetDebugProcAddrTable)
-EMPTY_TABLE(zetGetDeviceExpProcAddrTable)
-EMPTY_TABLE(zetGetDeviceProcAddrTable)
-EMPTY_TABLE(zetGetKernelProcAddrTable)
-EMPTY_TABLE(zetGetMetricDecoderExpProcAddrTable)
-EMPTY_TABLE(zetGetMetricExpProcAddrTable)
-EMPTY_TABLE(zetGetMetricGroupExpProcAddrTable)
-EMPTY_TABLE(zetGetMetricGroupProcAddrTable)
-EMPTY_TABLE(zetGetMetricProcAddrTable)
-EMPTY_TABLE(zetGetMetricProgrammableExpProcAddrTable)
-EMPTY_TABLE(zetGetMetricQueryPoolProcAddrTable)
-EMPTY_TABLE(zetGetMetricQueryProcAddrTable)
-EMPTY_TABLE(zetGetMetricStreamerProcAddrTable)
-EMPTY_TABLE(zetGetMetricTracerExpProcAddrTable)
-EMPTY_TABLE(zetGetModuleProcAddrTable)
-EMPTY_TABLE(zetGetTracerExpProcAddrTable)
+// System management.
+USM_IPC_ZE_API Result zesInit(uint32_t) {
+  return entry("zesInit", Reach::host, [] { return kUnsupportedFeature; });
+}
 
 }  // namespace usm_ipc::ze

@@ -19,32 +19,7 @@ constexpr size_t kMostAlignment = size_t{1} << 30;
 
 size_t round_up(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
-// Peers can neither shrink it under a mapping, nor grow it, nor seal it further.
-UniqueFd make_file(size_t size) {
-  UniqueFd file(::memfd_create("usm-ipc-ze", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
-  // Before Linux 6.3
-  if (!file && errno == EINVAL) file = UniqueFd(::memfd_create("usm-ipc-ze", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  file = above_stdio(std::move(file));
-  require(static_cast<bool>(file), kOutOfHostMemory);
-  require(::ftruncate(file.get(), static_cast<off_t>(size)) == 0, kOutOfDeviceMemory);
-  require(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, kUnknown);
-  return file;
-}
-
-// Memory files are not charged before they are touched: what can never be there is refused now, not at a touch.
-void reserve(DeviceMemory* memory, size_t size) {
-  if (memory == nullptr) return;
-  uint64_t used = memory->used;
-  do {
-    require(used <= memory->total && size <= memory->total - used, kOutOfDeviceMemory);
-  } while (!memory->used.compare_exchange_weak(used, used + size));
-}
-
-void release(DeviceMemory* memory, size_t size) {
-  if (memory != nullptr) memory->used -= size;
-}
-
-// The kernel aligns to its pages only: more address space than needed, of which the ends are given back.
+// The kernel aligns to its own pages only: more address space than needed, of which the ends are given back.
 void* map_aligned(int fd, size_t size, size_t alignment) {
   const size_t whole = size + alignment;
   void* const reserved = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -54,7 +29,9 @@ void* map_aligned(int fd, size_t size, size_t alignment) {
   void* const mapped =
       ::mmap(reinterpret_cast<void*>(base), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
   if (mapped == MAP_FAILED) {
+    const int error = errno;
     ::munmap(reserved, whole);
+    errno = error;
     return mapped;
   }
   if (base != start) ::munmap(reserved, base - start);
@@ -65,21 +42,44 @@ void* map_aligned(int fd, size_t size, size_t alignment) {
 
 }  // namespace
 
-Mapping::Mapping(int fd, size_t size, size_t alignment, DeviceMemory* memory) : size_(size), memory_(memory) {
-  reserve(memory, size);
+// Peers can neither shrink it under a mapping, nor grow it, nor seal it further.
+UniqueFd make_memory_file(size_t size) {
+  UniqueFd file(::memfd_create("usm-ipc-ze", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
+  // Before Linux 6.3
+  if (!file && errno == EINVAL) file = UniqueFd(::memfd_create("usm-ipc-ze", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  file = above_stdio(std::move(file));
+  require(static_cast<bool>(file), kOutOfHostMemory);
+  require(::ftruncate(file.get(), static_cast<off_t>(size)) == 0, kOutOfDeviceMemory);
+  require(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, kUnknown);
+  return file;
+}
+
+size_t memory_file_size(int fd) {
+  struct stat status;
+  const bool is = ::fcntl(fd, F_GET_SEALS) >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  return is ? static_cast<size_t>(status.st_size) : 0;
+}
+
+// Memory files are not charged before they are touched: what can never be there is refused now, not at a touch.
+Reserved::Reserved(DeviceMemory* memory, size_t size) : memory_(memory), size_(size) {
+  if (memory == nullptr) return;
+  uint64_t used = memory->used;
+  do {
+    require(used <= memory->total && size <= memory->total - used, kOutOfDeviceMemory);
+  } while (!memory->used.compare_exchange_weak(used, used + size));
+}
+
+Reserved::~Reserved() {
+  if (memory_ != nullptr) memory_->used -= size_;
+}
+
+Mapping::Mapping(int fd, size_t size, size_t alignment, DeviceMemory* memory) : reserved_(memory, size), size_(size) {
   void* const mapped = map_aligned(fd, size, alignment);
-  if (mapped == MAP_FAILED) {
-    const int error = errno;
-    release(memory, size);
-    throw Refusal{error == ENOMEM ? kOutOfHostMemory : kInvalidArgument};
-  }
+  if (mapped == MAP_FAILED) throw Refusal{errno == ENOMEM ? kOutOfHostMemory : kInvalidArgument};
   base_ = static_cast<uint8_t*>(mapped);
 }
 
-Mapping::~Mapping() {
-  ::munmap(base_, size_);
-  release(memory_, size_);
-}
+Mapping::~Mapping() { ::munmap(base_, size_); }
 
 MemoryTable& MemoryTable::instance() {
   static MemoryTable* const table = new MemoryTable;  // threads may outlive static destruction
@@ -91,7 +91,7 @@ void* MemoryTable::allocate(uint32_t type, DeviceHandle* device, size_t size, si
   require((alignment & (alignment - 1)) == 0 && alignment <= kMostAlignment, kUnsupportedAlignment);
   require(size <= config().memory, kUnsupportedSize);
   const size_t rounded = round_up(size, kPageSize);
-  UniqueFd file = make_file(rounded);
+  UniqueFd file = make_memory_file(rounded);
   DeviceMemory* const memory = device == nullptr ? nullptr : device->memory;
   auto mapping = std::make_shared<Mapping>(file.get(), rounded, std::max(alignment, kPageSize), memory);
   return enter({std::move(mapping), size, type, device, 0, std::move(file), UniqueFd(), 0});
@@ -172,11 +172,8 @@ void* MemoryTable::open_handle(DeviceHandle& device, const IpcMemHandle& handle)
   const HandleForm form = config().handles;
   const UniqueFd file = import_fd(form, handle);
   require(static_cast<bool>(file), kInvalidArgument);
-  // A memory file is to this driver what a dma-buf is to a real one: the only kind of file that it maps.
-  require(::fcntl(file.get(), F_GET_SEALS) >= 0, kInvalidArgument);
-  struct stat status;
-  require(::fstat(file.get(), &status) == 0 && status.st_size > 0, kInvalidArgument);
-  const auto size = static_cast<size_t>(status.st_size);
+  const size_t size = memory_file_size(file.get());
+  require(size != 0, kInvalidArgument);
   auto mapping = std::make_shared<Mapping>(file.get(), size, kPageSize, nullptr);
   const bool host = handle_memory_type(form, handle) == kHandleOfHostMemory;
   return enter({std::move(mapping), size, host ? kMemoryHost : kMemoryDevice, host ? nullptr : &device, 0, UniqueFd(),

@@ -16,6 +16,24 @@ namespace usm_ipc::ze {
 
 constexpr size_t kPageSize = 65536;
 
+// A sealed memory file. Throws Refusal.
+UniqueFd make_memory_file(size_t size);
+// 0 for anything else than a memory file, which is to this driver what a dma-buf is to a real one: all that it imports.
+size_t memory_file_size(int fd);
+
+// Of a device's memory, while it lives. Throws Refusal where there is not enough.
+class Reserved {
+ public:
+  Reserved(DeviceMemory* memory, size_t size);  // null: nobody's device memory
+  ~Reserved();
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+
+ private:
+  DeviceMemory* const memory_;
+  const size_t size_;
+};
+
 // Unmapped with its last user: a command that still waits keeps what it copies mapped.
 class Mapping {
  public:
@@ -28,9 +46,9 @@ class Mapping {
   size_t size() const { return size_; }
 
  private:
-  uint8_t* base_ = nullptr;
+  const Reserved reserved_;
   const size_t size_;
-  DeviceMemory* const memory_;
+  uint8_t* base_ = nullptr;
 };
 
 struct AllocationInfo {

@@ -1,21 +1,22 @@
-// What a handle points at. An object starts with its kind, so that a handle of another kind, or none of ours, is refused
-// rather than used.
+// What a handle points at. An object starts with its kind, so that a handle of another kind, or none of ours, is
+// refused rather than used.
 #pragma once
 
 #include "level_zero_cpu/entry.h"
 
 namespace usm_ipc::ze {
 
+// Numbers that no other library's objects start with.
 enum class Kind : uint64_t {
-  gone = 0,
-  driver = 0x75736d2d6470'0001,
-  device = 0x75736d2d6470'0002,
-  context = 0x75736d2d6470'0003,
-  queue = 0x75736d2d6470'0004,
-  list = 0x75736d2d6470'0005,
-  fence = 0x75736d2d6470'0006,
-  event_pool = 0x75736d2d6470'0007,
-  event = 0x75736d2d6470'0008,
+  driver = 0x7573'6d2d'6970'6301,
+  device,
+  context,
+  queue,
+  list,
+  fence,
+  event_pool,
+  event,
+  physical_memory,
 };
 
 struct DriverHandle {
@@ -24,7 +25,6 @@ struct DriverHandle {
 
 struct ContextHandle {
   Kind kind = Kind::context;
-  ~ContextHandle() { kind = Kind::gone; }
 };
 
 inline void check_kind(const void* handle, Kind kind) {

@@ -1,6 +1,6 @@
 // Runs what command lists hold. There are no threads here: a command runs on the thread that appends it where nothing
-// holds it up, otherwise on the one that signals the event it waits for. A stream (an immediate list, a queue) keeps its
-// order, as the hardware's does.
+// holds it up, otherwise on the one that signals the event it waits for. A stream (an immediate list, a queue) keeps
+// its order, as the hardware's does.
 #pragma once
 
 #include <condition_variable>

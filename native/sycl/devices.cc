@@ -91,7 +91,8 @@ extern "C" int usm_ipc_sycl_device_count(uint32_t* count) {
 }
 
 extern "C" int usm_ipc_sycl_get_device_info(uint32_t index, usm_ipc_sycl_device_info* info) {
-  return guarded("sycl::device::get_info", [&] { *required(info, "info is null") = describe(device_at(index).device); });
+  return guarded("sycl::device::get_info",
+                 [&] { *required(info, "info is null") = describe(device_at(index).device); });
 }
 
 extern "C" DPCTLSyclDeviceRef usm_ipc_sycl_device(uint32_t index) {

@@ -75,8 +75,8 @@ Handle take_back(char* data) {
 
 }  // namespace
 
-extern "C" int usm_ipc_sycl_get(DPCTLSyclUSMRef pointer, const DPCTLSyclContextRef context, usm_ipc_sycl_handle** handle,
-                                const char** data, size_t* size) {
+extern "C" int usm_ipc_sycl_get(DPCTLSyclUSMRef pointer, const DPCTLSyclContextRef context,
+                                usm_ipc_sycl_handle** handle, const char** data, size_t* size) {
   return guarded(kGet, [&] {
     required(handle, "handle is null");
     required(data, "data is null");

@@ -1,4 +1,5 @@
-// How a C++ exception becomes a C result: nothing thrown leaves guarded(), and the thread's last error says what it was.
+// How a C++ exception becomes a C result: nothing thrown leaves guarded(), and the thread's last error says what it
+// was.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ Function* look_up(const char* name) {
 }  // namespace
 
 bool is_software(const sycl::device& device) {
-  static auto* const ask = look_up<ze::functions::zeDriverGetExtensionFunctionAddress>("zeDriverGetExtensionFunctionAddress");
+  using Ask = ze::functions::zeDriverGetExtensionFunctionAddress;
+  static auto* const ask = look_up<Ask>("zeDriverGetExtensionFunctionAddress");
   if (ask == nullptr) return false;
   const auto driver = sycl::get_native<sycl::backend::ext_oneapi_level_zero>(device.get_platform());
   void* function = nullptr;
@@ -33,7 +34,8 @@ bool is_software(const sycl::device& device) {
 using namespace usm_ipc;
 using namespace usm_ipc::sycl_library;
 
-extern "C" int usm_ipc_sycl_extent(const void* pointer, const DPCTLSyclContextRef context, void** base, size_t* nbytes) {
+extern "C" int usm_ipc_sycl_extent(const void* pointer, const DPCTLSyclContextRef context, void** base,
+                                   size_t* nbytes) {
   return guarded("zeMemGetAddressRange", [&] {
     required(base, "base is null");
     required(nbytes, "nbytes is null");

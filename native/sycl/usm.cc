@@ -54,7 +54,7 @@ extern "C" DPCTLSyclUSMRef usm_ipc_sycl_allocate(usm_ipc_sycl_usm type, size_t n
   return guarded(kind.call, DPCTLSyclUSMRef{nullptr}, [&] {
     if (kind.alloc == sycl::usm::alloc::unknown) throw BadArgument{"there is no such type of USM"};
     void* pointer = sycl::malloc(nbytes, device_of(device), context_of(context), kind.alloc);
-    if (pointer == nullptr) throw NullResult{"the runtime gave no memory and no error: it is out of memory, most often"};
+    if (pointer == nullptr) throw NullResult{"the runtime gave no memory and no error: out of memory, most often"};
     return reference_to(pointer);
   });
 }

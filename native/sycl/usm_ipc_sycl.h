@@ -5,7 +5,8 @@
  *   usm_ipc_sycl_last_error() then says what failed. A null pointer or an empty handle that the runtime gives without
  *   an error counts as a failure too.
  * - The reference types are dpctl's: a context is a sycl::context*, a device a sycl::device*, a USM reference the
- *   pointer itself. What dpctl gives (SyclContext.addressof_ref(), ...) can be passed as it is, and the other way round.
+ *   pointer itself. What dpctl gives (SyclContext.addressof_ref(), ...) can be passed as it is, and the other way
+ *   round.
  * - Every function may be called on any thread.
  * - Handle bytes from another process are trusted with this process: the runtime reads a pid and a descriptor number
  *   from them and checks neither. Programs that cannot trust them use the usm-ipc package, which does. */
@@ -64,8 +65,8 @@ typedef struct usm_ipc_sycl_error {
 /* Of this thread's last failed call. The strings are good until the thread's next call of this library. */
 USM_IPC_SYCL_API const usm_ipc_sycl_error *usm_ipc_sycl_last_error(void);
 
-/* Makes std::cout of the whole process write to std::cerr's buffer, for programs whose stdout is for their results: some
- * runtimes report errors there. Call it before the first other function. */
+/* Makes std::cout of the whole process write to std::cerr's buffer, for programs whose stdout is for their results:
+ * runtimes report there too. Call it before the first other function. */
 USM_IPC_SYCL_API void usm_ipc_sycl_redirect_stdout(void);
 
 /* ---- devices ---- */

@@ -8,7 +8,7 @@ test('software-driver says where the driver is and how to use it', async (t) => 
   const { code, stdout, stderr } = await cli(['software-driver'])
   t.is(code, 0, stderr)
   t.is(stderr, '')
-  for (const word of ['--software', 'USM_IPC_SOFTWARE_DRIVER=1', 'ZEL_LIBRARY_PATH', 'ZE_ENABLE_ALT_DRIVERS', 'USM_IPC_ZE_HANDLES', 'USM_IPC_ZE_FAULT']) {
+  for (const word of ['--software', 'USM_IPC_SOFTWARE_DRIVER=1', 'ZEL_LIBRARY_PATH', 'LD_LIBRARY_PATH', 'ZE_ENABLE_ALT_DRIVERS', 'USM_IPC_ZE_HANDLES', 'USM_IPC_ZE_FAULT']) {
     t.true(stdout.includes(word), word)
   }
   t.true(stdout.includes((await cli(['software-driver', '--path'])).stdout))

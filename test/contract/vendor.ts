@@ -51,6 +51,23 @@ const FAULTS: Fault[] = [
 
 export const vendor: ContractCase[] = [
   {
+    name: 'a handle of the form that this process\'s driver does not read is refused before it sees it',
+    smoke: true,
+    run(backend) {
+      using shared = exported(backend)
+      const { bytes, layout, isSycl, levelZero } = raw(shared)
+      const descriptor = shared.handle.descriptors[0]!
+      const other = bytes.slice()
+      const view = new DataView(other.buffer)
+      const isOpaque = view.getUint32(levelZero + 16, true) !== 0
+      other.fill(0, levelZero + 16)
+      if (!isOpaque) view.setUint32(levelZero + 16, process.pid, true)
+      if (!isOpaque) view.setUint8(levelZero + 21, 1)
+      const named = isSycl ? layout : isOpaque ? 'level-zero-classic' : 'level-zero-opaque'
+      unmapped(() => refused(open(backend, other, NBYTES, { layout: named, descriptor }), 'HandleError', 'WRONG_HANDLE_FORM', /with (a driver of the exporter's kind|drivers of one kind)/))
+    },
+  },
+  {
     smoke: true,
     name: 'a vendor handle has the runtime\'s own size, and opens with layout, size and descriptor; what nobody checked is said',
     run(backend) {
@@ -130,6 +147,17 @@ export const vendor: ContractCase[] = [
       assert.deepEqual(bytesOf(mapped), pattern(NBYTES))
       adopted.close()
       assert.deepEqual(bytesOf(owned.memory), pattern(NBYTES), 'closing frees nothing of the owner\'s')
+    },
+  },
+  {
+    smoke: true,
+    name: 'memory that was opened by IPC is not adopted by its pointer either',
+    run(backend) {
+      using shared = exported(backend)
+      using mapped = backend.openMapped!(shared.handle)
+      for (const pointer of [mapped.pointer, mapped.pointer + 100n]) {
+        unchanged(() => refused(() => MemoryUSMDevice.fromPointer(pointer, 8, { device: backend.selector }), 'StateError', 'IPC_MEMORY', /not exported again/))
+      }
     },
   },
   {

@@ -94,17 +94,18 @@ void patches() {
     const char* name;
     Bytes bytes;
     LevelZeroForm form;
+    const char* reason = "invalid-vendor-handle";
   } refused[] = {
-      {"a classic driver gets no opaque handle", opaque(7, 4242), LevelZeroForm::classic},
-      {"an opaque driver gets no classic handle", classic(7), LevelZeroForm::opaque},
-      {"a negative pid", opaque(7, 0x80000001), LevelZeroForm::opaque},
+      {"a classic driver gets no opaque handle", opaque(7, 4242), LevelZeroForm::classic, "wrong-handle-form"},
+      {"an opaque driver gets no classic handle", classic(7), LevelZeroForm::opaque, "wrong-handle-form"},
+      {"a negative pid", opaque(7, 0x80000001), LevelZeroForm::opaque, "wrong-handle-form"},
       {"a negative descriptor", classic(0xfffffffe), LevelZeroForm::classic},
       {"a descriptor number of 64 bits", classic(0x100000007), LevelZeroForm::classic},
       {"a mirror that differs", opaque(7, 4242, 8), LevelZeroForm::opaque},
   };
   for (const auto& entry : refused) {
     Bytes bytes = entry.bytes;
-    check_reason(entry.name, "invalid-vendor-handle",
+    check_reason(entry.name, entry.reason,
                  [&] { patch_level_zero_handle(bytes.data, entry.form, 40); });
     check("... and is left as it was", std::memcmp(bytes.data, entry.bytes.data, sizeof bytes.data) == 0);
   }

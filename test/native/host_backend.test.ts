@@ -28,7 +28,7 @@ function endAll(t: ExecutionContext, ...claims: number[]): void {
 
 test.serial('there is one device, the same at every look', (t) => {
   t.is(native.backends()[0], 'host')
-  t.is(native.unavailable(0), '')
+  t.is(native.unavailable(0).reason, '')
   const devices = native.devices(0)
   t.is(devices.length, 1)
   const [device] = devices
