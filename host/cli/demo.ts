@@ -66,7 +66,7 @@ async function demoOn(selector: string, file: string, say: (line: string) => voi
     const listing = await softwareListing()
     if (typeof listing === 'string' || !listing.backends.some((b) => b.available && selector.startsWith(b.backend))) throw error
     say(dim(`${error.message}; using the software driver (--software)`))
-    process.exitCode = (await runSelf(['demo', '--software', '--device', selector, file, ...(json ? ['--json'] : [])], { inherit: true })).code ?? 1
+    process.exitCode = (await runSelf(['demo', '--software', '--device', selector, file, ...(json ? ['--json'] : [])], { inherit: true, timeoutMs: 0 })).code ?? 1
     return undefined
   }
   return demo(file, selector, say)

@@ -25,7 +25,7 @@ export async function demoEverywhere(file: string, say: (line: string) => void, 
     say(bold(`\n${selector}${software ? ' (software)' : ''}`))
     const args = ['demo', ...(software ? ['--software'] : []), '--device', selector, file]
     // One after the other, and the people's form as it comes.
-    const { code, signal, stdout, stderr } = await runSelf(json ? [...args, '--json'] : args, { inherit: !json })
+    const { code, signal, stdout, stderr } = await runSelf(json ? [...args, '--json'] : args, { inherit: !json, timeoutMs: 0 })
     runs.push(json && stdout.startsWith('{')
       ? (JSON.parse(stdout) as Result)
       : ({ ok: code === 0, device: selector, error: code === 0 ? '' : `ended with ${signal ?? code}: ${stderr.trim()}` } as Everywhere['runs'][number]))

@@ -1,8 +1,8 @@
 /** Tasks in processes of their own: what they load may crash or hang, and that is then a finding. */
-import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { redact } from '../cli/output.ts'
+import { startSelf } from '../cli/run_self.ts'
 import type { Probe } from './probe.ts'
 import { SHOWN } from './variables.ts'
 
@@ -13,13 +13,6 @@ const ANSWERS_FD = 3
 const MOST_OUTPUT = 2000
 
 type Line = { step: string } | { key: string; value: unknown } | { error: string } | { done: true }
-
-/** The same runtime and the same command line, with another command. */
-export function startSelf(args: readonly string[], stdio: StdioOptions, env: NodeJS.ProcessEnv = process.env): ChildProcess {
-  const runtime = process.versions as { deno?: string }
-  const before = runtime.deno === undefined ? process.execArgv : ['run', '--allow-all']
-  return spawn(process.execPath, [...before, process.argv[1]!, ...args], { stdio, env })
-}
 
 export function runTask<Answers>(
   task: string, args: readonly string[], { env = {}, seconds }: { env?: Record<string, string>; seconds: number },

@@ -7,7 +7,8 @@ import { selectDevice, type Device } from '../device.ts'
 import { IPCMemoryHandle } from '../handle.ts'
 import { MemoryUSMDevice, type UsmMemory } from '../memory.ts'
 import { FdChannel } from '../sharing/fd_channel.ts'
-import { TASK_COMMAND, startSelf } from './child.ts'
+import { startSelf } from '../cli/run_self.ts'
+import { TASK_COMMAND } from './child.ts'
 import { OPENING, type RoundTrip } from './probe.ts'
 
 const NBYTES = 65_536

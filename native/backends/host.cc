@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "backends/host_handle.h"
+#include "backends/memory_range.h"
 #include "backends/sealed_memfd.h"
 #include "failure.h"
 #include "fault.h"
@@ -95,21 +96,12 @@ void check_device(uint32_t device) {
   if (device != 0) throw Failure(FailureKind::argument, "no-such-device", "the host backend has device 0 alone");
 }
 
-uint8_t* at(const Memory& memory, uint64_t offset, uint64_t nbytes) {
-  if (offset > memory.nbytes || nbytes > memory.nbytes - offset) {
-    throw Failure(FailureKind::argument, "out-of-bounds",
-                  std::to_string(nbytes) + " bytes at offset " + std::to_string(offset) + " are not inside memory of " +
-                      std::to_string(memory.nbytes) + " bytes");
-  }
-  return static_cast<uint8_t*>(memory.base) + offset;
-}
-
 // An import of read-only memory is mapped without PROT_WRITE. The exporter, who has the descriptor, may write.
 uint8_t* writable_at(const Memory& memory, uint64_t offset, uint64_t nbytes) {
   if (memory.read_only && !memory.fd) {
     throw Failure(FailureKind::state, "read-only", "this memory was shared read-only: only its exporter may write");
   }
-  return at(memory, offset, nbytes);
+  return range_of_memory(memory, offset, nbytes);
 }
 
 bool same_file(const DescriptorEntry& a, const DescriptorEntry& b) {
@@ -215,16 +207,16 @@ class HostBackend final : public Backend {
   }
 
   void read(const Memory& from, uint64_t offset, void* to, uint64_t nbytes) override {
-    const uint8_t* const source = at(from, offset, nbytes);
+    const uint8_t* const source = range_of_memory(from, offset, nbytes);
     if (nbytes > 0) std::memmove(to, source, nbytes);
   }
 
   void copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_t from_offset, uint64_t nbytes) override {
     uint8_t* const target = writable_at(to, to_offset, nbytes);
-    const uint8_t* source = at(from, from_offset, nbytes);
+    const uint8_t* source = range_of_memory(from, from_offset, nbytes);
     // memmove() sees an overlap by address alone, so two mappings of one file are copied through one of them.
     const bool fits = nbytes <= to.nbytes && from_offset <= to.nbytes - nbytes;
-    if (fits && same_file(to.identity, from.identity)) source = at(to, from_offset, nbytes);
+    if (fits && same_file(to.identity, from.identity)) source = range_of_memory(to, from_offset, nbytes);
     std::memmove(target, source, nbytes);
   }
 

@@ -8,6 +8,7 @@
 #include "backends/descriptor_identity.h"
 #include "backends/level_zero_api.h"
 #include "backends/level_zero_devices.h"
+#include "backends/memory_range.h"
 #include "failure.h"
 
 namespace usm_ipc {
@@ -17,15 +18,6 @@ namespace {
 constexpr uint64_t kChunk = 64 << 20;
 // Of a copy that must go through host memory.
 constexpr uint64_t kBounce = 4 << 20;
-
-uint8_t* at(const Memory& memory, uint64_t offset, uint64_t nbytes) {
-  if (offset > memory.nbytes || nbytes > memory.nbytes - offset) {
-    throw Failure(FailureKind::argument, "out-of-bounds",
-                  std::to_string(nbytes) + " bytes at offset " + std::to_string(offset) + " are not inside memory of " +
-                      std::to_string(memory.nbytes) + " bytes");
-  }
-  return static_cast<uint8_t*>(memory.base) + offset;
-}
 
 // All groups that compute can copy, and some can do nothing else.
 uint32_t copying_group(const LevelZeroApi& api, ze::Device device) {
@@ -82,7 +74,7 @@ void bounce(const Memory& to, uint8_t* target, const Memory& from, const uint8_t
 }  // namespace
 
 void level_zero_write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) {
-  uint8_t* const target = at(to, offset, nbytes);
+  uint8_t* const target = range_of_memory(to, offset, nbytes);
   if (nbytes == 0) return;
   if (to.host_addressable) {
     std::memmove(target, from, nbytes);
@@ -92,7 +84,7 @@ void level_zero_write(const Memory& to, uint64_t offset, const void* from, uint6
 }
 
 void level_zero_read(const Memory& from, uint64_t offset, void* to, uint64_t nbytes) {
-  const uint8_t* const source = at(from, offset, nbytes);
+  const uint8_t* const source = range_of_memory(from, offset, nbytes);
   if (nbytes == 0) return;
   if (from.host_addressable) {
     std::memmove(to, source, nbytes);
@@ -102,8 +94,8 @@ void level_zero_read(const Memory& from, uint64_t offset, void* to, uint64_t nby
 }
 
 void level_zero_copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_t from_offset, uint64_t nbytes) {
-  uint8_t* const target = at(to, to_offset, nbytes);
-  const uint8_t* const source = at(from, from_offset, nbytes);
+  uint8_t* const target = range_of_memory(to, to_offset, nbytes);
+  const uint8_t* const source = range_of_memory(from, from_offset, nbytes);
   if (nbytes == 0) return;
   if (to.host_addressable && from.host_addressable) {
     std::memmove(target, source, nbytes);
@@ -124,7 +116,7 @@ void level_zero_copy(const Memory& to, uint64_t to_offset, const Memory& from, u
 }
 
 void level_zero_fill(const Memory& to, uint64_t offset, uint64_t nbytes, uint8_t value) {
-  uint8_t* const target = at(to, offset, nbytes);
+  uint8_t* const target = range_of_memory(to, offset, nbytes);
   if (nbytes == 0) return;
   if (to.host_addressable) {
     std::memset(target, value, nbytes);

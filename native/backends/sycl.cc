@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/descriptor_identity.h"
+#include "backends/memory_range.h"
 #include "backends/sycl_base_values.h"
 #include "backends/sycl_handle.h"
 #include "backends/sycl_memory.h"
@@ -32,15 +33,6 @@ struct SyclState final : MemoryState {
 SyclState& state_of(Memory& memory) {
   if (!memory.state) memory.state = std::make_unique<SyclState>();
   return static_cast<SyclState&>(*memory.state);
-}
-
-uint8_t* at(const Memory& memory, uint64_t offset, uint64_t nbytes) {
-  if (offset > memory.nbytes || nbytes > memory.nbytes - offset) {
-    throw Failure(FailureKind::argument, "out-of-bounds",
-                  std::to_string(nbytes) + " bytes at offset " + std::to_string(offset) + " are not inside memory of " +
-                      std::to_string(memory.nbytes) + " bytes");
-  }
-  return static_cast<uint8_t*>(memory.base) + offset;
 }
 
 // An importer gets the whole base allocation: of ours that must be this memory alone.
@@ -109,14 +101,14 @@ class SyclBackend final : public Backend {
     memory.nbytes = head.nbytes;
     memory.device = device;
     memory.adopted = true;
-    at(memory, head.offset, nbytes);
+    range_of_memory(memory, head.offset, nbytes);
     return memory;
   }
 
   ExportedHandle get(Memory& memory, uint64_t offset, uint8_t* out) override {
     const SyclDevice& on = sycl_ipc_device(memory.device);
     // One past the end is nobody's, or a neighbour's.
-    void* const pointer = at(memory, offset, 1);
+    void* const pointer = range_of_memory(memory, offset, 1);
     if (transfers_ > 0) check_sycl(sycl().wait(memory.device));
     SyclState& state = state_of(memory);
     state.handles.reserve(state.handles.size() + 1);
@@ -199,19 +191,19 @@ class SyclBackend final : public Backend {
   }
 
   void write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) override {
-    transfer(to.device, at(to, offset, nbytes), from, nbytes);
+    transfer(to.device, range_of_memory(to, offset, nbytes), from, nbytes);
   }
 
   void read(const Memory& from, uint64_t offset, void* to, uint64_t nbytes) override {
-    transfer(from.device, to, at(from, offset, nbytes), nbytes);
+    transfer(from.device, to, range_of_memory(from, offset, nbytes), nbytes);
   }
 
   void copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_t from_offset, uint64_t nbytes) override {
-    transfer(to.device, at(to, to_offset, nbytes), at(from, from_offset, nbytes), nbytes);
+    transfer(to.device, range_of_memory(to, to_offset, nbytes), range_of_memory(from, from_offset, nbytes), nbytes);
   }
 
   void fill(const Memory& to, uint64_t offset, uint64_t nbytes, uint8_t value) override {
-    uint8_t* const target = at(to, offset, nbytes);
+    uint8_t* const target = range_of_memory(to, offset, nbytes);
     if (nbytes == 0) return;
     const Transfer running(transfers_);
     check_sycl(sycl().memset(to.device, target, value, nbytes));

@@ -2,7 +2,7 @@
  * What goes wrong with bare Level Zero handles, and what becomes of it here: each case is shown twice, with programs over
  * the loader alone, and with the package. For each form of handles that Intel's drivers have given.
  */
-import { readlinkSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import test, { type ExecutionContext } from 'ava'
 import { Descriptor } from '../../host/index.ts'
 import { addon } from '../../host/addon.ts'
@@ -192,10 +192,12 @@ for (const form of FORMS) {
     const given = await importer.do({ do: 'openVendor', name: 'a', raw: encode(raw), layout, by: 'given' }, real.descriptor)
     t.is(given.path, 'mapped', JSON.stringify(given))
     await reads(t, importer, 'a', 1)
-    // In an envelope too: its pid and its handle's are the importer's.
-    const envelope = lying(decode(real.envelope!), form, importer.pid, fd!)
-    const answer = await importer.do({ do: 'open', name: 'b', envelope: encode(envelope), by: 'pidfd' })
-    t.is(answer.error?.code, 'ERR_USM_IPC_DESCRIPTOR_MISSING', JSON.stringify(answer))
+    // In an envelope too: its pid and its handle's are the importer's, with its start time or another's.
+    for (const [startTime, code] of [[startTimeOf(importer.pid), 'DESCRIPTOR_MISSING'], [1n, 'EXPORTER_GONE']] as const) {
+      const envelope = lying(decode(real.envelope!), form, importer.pid, fd!, startTime)
+      const answer = await importer.do({ do: 'open', name: 'b', envelope: encode(envelope), by: 'pidfd' })
+      t.is(answer.error?.code, `ERR_USM_IPC_${code}`, JSON.stringify(answer))
+    }
     real.descriptor.close()
   })
 
@@ -273,9 +275,14 @@ for (const form of FORMS) {
 }
 
 /** The envelope as its exporter's pid and its handle's pid and descriptor lie, with all checksums right. */
-function lying(envelope: Uint8Array, form: Form, pid: number, fd: number): Uint8Array {
+function startTimeOf(pid: number): bigint {
+  return BigInt(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, 'x').split(' ')[20]!)
+}
+
+function lying(envelope: Uint8Array, form: Form, pid: number, fd: number, startTime?: bigint): Uint8Array {
   return forged(envelope, (view, bytes) => {
     view.setUint32(HEADER.pid, pid, true)
+    if (startTime !== undefined) view.setBigUint64(HEADER.start_time, startTime, true)
     const at = handleAt(bytes)
     bytes.set(withFields(bytes.slice(at, at + 64), { pid, fd }, form), at)
   })
