@@ -83,7 +83,8 @@ export const decode = (text: string): Uint8Array => new Uint8Array(Buffer.from(t
 /** The channel thread has two descriptors of its own, from when the first request has to wait: from now. */
 export async function startChannelThread(): Promise<void> {
   const [here, there] = FdChannel.pair()
-  await here.receive({ timeoutMs: 1 }).catch(() => {})
+  // Long enough to have to wait on a machine under load, too.
+  await here.receive({ timeoutMs: 100 }).catch(() => {})
   here.close()
   there.close()
 }
