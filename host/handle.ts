@@ -133,7 +133,7 @@ export class IPCMemoryHandle {
    */
   static open(bytes: Uint8Array | string, device: Device | string, nbytes?: number, options: OpenOptions = {}): MemoryIPCDevice {
     checkOptions(options, OPEN_OPTIONS, 'IPCMemoryHandle.open')
-    const on = selectDevice(device)
+    const on = deviceToOpenOn(device)
     if (nbytes !== undefined) checkNbytes(nbytes)
     return new MemoryIPCDevice(new EnvelopeOpening(envelopeBytes(bytes), on, nbytes, options))
   }
@@ -147,7 +147,7 @@ export class IPCMemoryHandle {
    */
   static openVendor(raw: Uint8Array, device: Device | string, nbytes: number, options: OpenVendorOptions): MemoryIPCDevice {
     checkOptions(options, OPEN_VENDOR_OPTIONS, 'IPCMemoryHandle.openVendor')
-    const on = selectDevice(device)
+    const on = deviceToOpenOn(device)
     checkNbytes(nbytes)
     return new MemoryIPCDevice(new VendorOpening(asBytes(raw, 'raw'), on, nbytes, options ?? ({} as OpenVendorOptions)))
   }
@@ -188,6 +188,12 @@ function exportable(memory: unknown): { claim: number; owner: unknown } {
     throw typeError('not-exportable', `IPC handles are for USM device memory, not for USM ${memory.usmType} memory`)
   }
   return memory[memoryClaim]('IPCMemoryHandle')
+}
+
+// Not the preferred one: it is the envelope's device that is wanted, and only the caller knows which is meant.
+function deviceToOpenOn(device: Device | string): Device {
+  if (device === undefined) throw typeError('invalid-selector', "opening needs the device that the memory is on: a Device, or a selector like 'sycl:gpu'")
+  return selectDevice(device)
 }
 
 function exported(claim: number): Descriptor {

@@ -3,6 +3,8 @@ import { LAYOUTS, type LayoutName } from './core/names.generated.ts'
 
 export interface LayoutTraits {
   name: LayoutName
+  /** Of the handle, in bytes. */
+  length: number
   /** i32: the descriptor's number in the exporter. */
   fd: number
   /** i32: the exporter's pid. */
@@ -16,11 +18,11 @@ export interface LayoutTraits {
 }
 
 const TRAITS: Partial<Record<LayoutName, Omit<LayoutTraits, 'name'>>> = {
-  host: { fd: 24, size: 16, flags: 28 },
-  'level-zero-classic': { fd: 0 },
-  'level-zero-opaque': { fd: 0, pid: 16 },
-  'sycl-umf-level-zero-v1': { fd: 44, pid: 16, size: 24, offset: 32 },
-  'sycl-umf-level-zero-v2': { fd: 56, pid: 16, size: 24, offset: 32 },
+  host: { length: 32, fd: 24, size: 16, flags: 28 },
+  'level-zero-classic': { length: 64, fd: 0 },
+  'level-zero-opaque': { length: 64, fd: 0, pid: 16 },
+  'sycl-umf-level-zero-v1': { length: 108, fd: 44, pid: 16, size: 24, offset: 32 },
+  'sycl-umf-level-zero-v2': { length: 120, fd: 56, pid: 16, size: 24, offset: 32 },
 }
 
 const byCode: (LayoutTraits | undefined)[] = []

@@ -67,6 +67,7 @@ export abstract class UsmMemory {
       this.#owner = size.owner
       return
     }
+    if (typeof options === 'string') throw typeError('invalid-options', `new ${new.target.name}: the device goes into the options: { device: ${quote(options)} }`)
     checkOptions(options, ['device', 'sharing'], `new ${new.target.name}`)
     const readOnly = checkSharing(options.sharing, usmType)
     this.device = selectDevice(options.device)

@@ -1,5 +1,6 @@
 /** The two ways in: an envelope, and a raw handle of somebody else's. */
 import { checkNbytes, checkRange } from './arguments.ts'
+import { toUuid } from './core/bytes.ts'
 import { OPEN_UNCHECKED, VENDOR_UNCHECKED, checkVendor } from './core/inspect.ts'
 import { BACKENDS, HEADER, LAYOUTS, MESSAGES, SECTIONS, VERDICTS, type LayoutName } from './core/names.generated.ts'
 import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources } from './descriptor_search.ts'
@@ -59,7 +60,7 @@ export class EnvelopeOpening extends Held {
     const policy = requireAuthentication ? policyOf(device, true) : (policies.get(device) ?? policyOf(device, false))
     const { core } = environment()
     const code = core.validateCode(bytes, policy.set(Date.now(), nbytes))
-    if (code !== 0) throw core.refusal(code)
+    if (code !== 0) throw withFacts(core.refusal(code), device)
     const at = core.inputAt
     const u8 = core.u8
     this.device = device
@@ -112,7 +113,7 @@ export class VendorOpening extends Held {
     const { layout, offset } = options
     const { core } = environment()
     const code = checkVendor(core, raw, layout)
-    if (code !== 0) throw core.refusal(code)
+    if (code !== 0) throw withLengths(core.refusal(code), raw, layout)
     if (core.exports.layoutBackendOf(LAYOUTS[layout]) !== BACKENDS[device.backend]) {
       throw new HandleError('wrong-backend', `a ${layout} handle is not opened by a ${device.backend} device`)
     }
@@ -153,6 +154,33 @@ export class VendorOpening extends Held {
     books.ledger.nextId(core.scratchAt)
     return { claim, record: books.add('mapping', core.scratchAt, this.nbytes, claim) }
   }
+}
+
+// What the envelope says, where the verdict alone leaves the question which one, or how much.
+function withFacts(refusal: HandleError, device: Device): HandleError {
+  const { core } = environment()
+  const [at, u8] = [core.inputAt, core.u8]
+  const say = (fact: string): HandleError => new HandleError(refusal.verdict, `${refusal.message}: ${fact}`, refusal.byteOffset)
+  switch (refusal.verdict) {
+    case 'wrong-backend': {
+      const named = (Object.keys(BACKENDS) as (keyof typeof BACKENDS)[]).find((name) => BACKENDS[name] === u8[at + HEADER.backend])
+      return say(`it is for ${named}, this device is ${device.selector}`)
+    }
+    case 'wrong-device':
+      return say(`it is for ${toUuid(u8.slice(at + HEADER.device_uuid, at + HEADER.device_uuid + 16))}, ${device.selector} is ${device.uuid}`)
+    case 'nbytes-beyond-range':
+      return say(`it shares ${size(u8, at + HEADER.nbytes)} bytes`)
+    default:
+      return refusal
+  }
+}
+
+function withLengths(refusal: HandleError, raw: Uint8Array, layout: LayoutName): HandleError {
+  if (refusal.verdict !== 'bad-handle-length') return refusal
+  const length = layoutTraits(LAYOUTS[layout])?.length
+  const isEnvelope = environment().core.validateCode(raw) === 0
+  const fact = isEnvelope ? 'these are an envelope: use IPCMemoryHandle.open' : length === undefined ? '' : `${layout} has ${length} bytes`
+  return new HandleError(refusal.verdict, `${refusal.message}: ${raw.length} bytes were given${fact && `; ${fact}`}`, refusal.byteOffset)
 }
 
 const DESCRIPTOR_UNCHECKED = 'the descriptor: that it is the exported memory; a raw handle names a number, not a file'

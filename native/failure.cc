@@ -90,7 +90,8 @@ Failure driver_failure(const char* backend, const char* call, const char* result
                        const std::string& advice) {
   char hexadecimal[2 + 16 + 1];
   std::snprintf(hexadecimal, sizeof hexadecimal, "0x%llx", static_cast<unsigned long long>(number));
-  std::string message = std::string(call) + " failed: " + result + " (" + hexadecimal + ")";
+  std::string message = std::string(call) + " failed: " + result;
+  if (number != 0) message += std::string(" (") + hexadecimal + ")";
   if (!advice.empty()) message += "; " + advice;
   Failure failure(FailureKind::driver, "driver-call-failed", message);
   failure.backend = backend;

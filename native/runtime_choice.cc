@@ -9,6 +9,7 @@ namespace usm_ipc {
 namespace {
 
 constexpr char kLoader[] = "libze_loader.so.1";
+constexpr char kSoftware[] = "USM_IPC_SOFTWARE_DRIVER";
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -17,7 +18,7 @@ std::string variable(const char* name) {
 
 std::string choose() {
   std::string folder;
-  if (variable("USM_IPC_SOFTWARE_DRIVER") == "1") {
+  if (variable(kSoftware) == "1") {
     folder = addon_folder() + "/software-driver";
     ::setenv("ZEL_LIBRARY_PATH", folder.c_str(), 1);
   }
@@ -57,6 +58,11 @@ struct Loader {
 Loader load() {
   Loader loader;
   const std::string& software = software_driver();
+  const std::string asked = variable(kSoftware);
+  if (!asked.empty() && asked != "0" && asked != "1") {
+    loader.why = std::string(kSoftware) + " takes 1 or 0, not \"" + asked + "\"";
+    return loader;
+  }
   const std::string folder = software.empty() ? variable("ZEL_LIBRARY_PATH") : software;
   const std::string path = folder.empty() ? kLoader : folder + "/" + kLoader;
   if (!folder.empty() && is_another(path)) {

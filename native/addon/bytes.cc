@@ -47,7 +47,7 @@ napi_value copy(Call& call) {
   const uint64_t nbytes = call.integer(4, "nbytes");
   if (to.backend != from.backend) {
     throw Failure(FailureKind::argument, "different-backends",
-                  "copy() works inside one backend; use read() and write() between two");
+                  "copy() works inside one backend; use copyTo() and copyFrom() between two");
   }
   check_writable(to);
   check_range(*to.memory, to_offset, nbytes);
@@ -77,7 +77,7 @@ napi_value create_buffer(Call& call, void* data, uint64_t nbytes, ClaimId claim)
   if (status == napi_ok) return buffer;
   throw Failure(FailureKind::state, "views-unsupported",
                 "this runtime makes no ArrayBuffer over native memory (status " + std::to_string(status) +
-                    "); use read() and write()");
+                    "); use copyTo() and copyFrom()");
 }
 
 napi_value view(Call& call) {
@@ -88,7 +88,7 @@ napi_value view(Call& call) {
   check_range(*claim.memory, offset, nbytes);
   if (!claim.memory->host_addressable) {
     throw Failure(FailureKind::state, "not-host-addressable",
-                  "the host cannot address this memory; use read() and write()");
+                  "the host cannot address this memory; use copyTo() and copyFrom()");
   }
   if (is_read_only_import(claim)) {
     throw Failure(FailureKind::state, "read-only",

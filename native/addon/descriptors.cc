@@ -18,8 +18,11 @@ namespace {
 UniqueFd duplicate(int fd) {
   fault_point("descriptor.duplicate");
   UniqueFd copy = duplicate_fd(fd);
-  if (!copy) throw system_failure("system", "fcntl", errno, errno == EMFILE ? "raise `ulimit -n`" : "F_DUPFD_CLOEXEC");
-  return copy;
+  if (copy) return copy;
+  const int error = errno;
+  throw system_failure("system", "fcntl(F_DUPFD_CLOEXEC)", error,
+                       error == EMFILE ? "raise `ulimit -n`"
+                                       : "descriptor " + std::to_string(fd) + " is not open in this process");
 }
 
 UniqueFd take_over(int fd) {

@@ -65,7 +65,8 @@ std::string check_loader() {
   if (loader == nullptr) return why;
   if (::dlsym(loader, "zeInitDrivers") != nullptr) return "";
   return "the Level Zero loader (libze_loader.so.1) is too old for the SYCL runtime: it needs 1.20 or newer "
-         "(https://github.com/oneapi-src/level-zero/releases), Debian 12 has 1.8";
+         "(https://github.com/oneapi-src/level-zero/releases), Debian 12 has 1.8; USM_IPC_SOFTWARE_DRIVER=1 brings a "
+         "software one that needs no hardware";
 }
 
 std::string load_library(SyclLibrary& library) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include <sycl/ext/oneapi/experimental/ipc_memory.hpp>
+#include <sycl/usm/usm_pointer_info.hpp>
 
 #include "references.h"
 
@@ -32,6 +33,13 @@ Handle get(void* pointer, const sycl::context& context) {
   const ipc::handle_data_view_t bytes = handle->handle.data_view();
   if (bytes.data() == nullptr || bytes.empty()) throw NullResult{"the runtime gave an empty handle without an error"};
   return handle;
+}
+
+// The runtime gives handles of host and shared USM too, which are not for other processes.
+void require_device_memory(const void* pointer, const sycl::context& context) {
+  if (sycl::get_pointer_type(pointer, context) != sycl::usm::alloc::device) {
+    throw BadArgument{"the pointer is not USM device memory of that context"};
+  }
 }
 
 void put(usm_ipc_sycl_handle& handle) { ipc::memory::put(handle.handle, handle.context); }
@@ -109,6 +117,7 @@ extern "C" int DPCTLIPCMem_GetHandle(DPCTLSyclUSMRef Ptr, const DPCTLSyclContext
   return guarded(kGet, [&] {
     required(DataOut, "DataOut is null");
     required(SizeOut, "SizeOut is null");
+    require_device_memory(pointer_of(Ptr), context_of(CRef));
     Handle handle = get(pointer_of(Ptr), context_of(CRef));
     const size_t size = handle->handle.data_view().size();
     *DataOut = give(std::move(handle));

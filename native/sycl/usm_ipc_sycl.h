@@ -34,7 +34,7 @@ USM_IPC_SYCL_API int DPCTLIPCMem_Available(void);
 
 /* The handle of USM device memory, as `*SizeOut` bytes at `*DataOut` that another process opens. They are the caller's
  * to free with DPCTLIPCMem_FreeHandleData(), and good for as long as that is not done and the memory is not freed.
- * Does not wait for work that writes the memory: wait for your queues first. */
+ * Fails for host and shared USM. Does not wait for work that writes the memory: wait for your queues first. */
 USM_IPC_SYCL_API int DPCTLIPCMem_GetHandle(DPCTLSyclUSMRef Ptr, const DPCTLSyclContextRef CRef, char **DataOut,
                                            size_t *SizeOut);
 

@@ -133,7 +133,7 @@ export const views: ContractCase[] = [
     async run(backend) {
       using shared = exported(backend)
       using mapped = backend.openMapped!(shared.handle)
-      for (const memory of [shared.memory, mapped]) refused(() => memory.view(), 'StateError', 'NOT_HOST_ADDRESSABLE', /use read\(\) and write\(\)/)
+      for (const memory of [shared.memory, mapped]) refused(() => memory.view(), 'StateError', 'NOT_HOST_ADDRESSABLE', /use copyTo\(\) and copyFrom\(\)/)
       for (const memory of [new MemoryUSMHost(NBYTES, { device: backend.selector }), new MemoryUSMShared(NBYTES, { device: backend.selector })]) {
         readAndWrite(memory)
         memory.close()
