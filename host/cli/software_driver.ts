@@ -15,6 +15,8 @@ const VARIABLES: readonly (readonly [string, string])[] = [
   ['USM_IPC_ZE_FAULT', 'function:call:result[,...]: calls that fail, as in zeMemOpenIpcHandle:1:0x78000004'],
   ['USM_IPC_ZE_LOST', 'call or function:call from which on the device is lost'],
   ['USM_IPC_ZE_TRACE', '1: what fails goes to stderr; calls: every call does'],
+  ['ZE_AFFINITY_MASK', '1, 0.1 or 0,1.1: the devices and sub-devices that there are'],
+  ['ZE_FLAT_DEVICE_HIERARCHY', 'COMPOSITE (default), FLAT or COMBINED: how sub-devices show'],
 ]
 
 interface SoftwareDriver {

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { redact } from '../cli/output.ts'
 import { startSelf } from '../cli/run_self.ts'
 import type { Probe } from './probe.ts'
-import { SHOWN } from './variables.ts'
+import { SHOWN, isShown } from './variables.ts'
 
 /** The hidden command that runs a task. */
 export const TASK_COMMAND = 'doctor-task'
@@ -44,7 +44,7 @@ export function runTask<Answers>(
         const said = parse(line)
         if (said === undefined) continue
         if ('step' in said) probe.step = said.step
-        else if ('key' in said) probe.answers[said.key as keyof Answers] = said.value as never
+        else if ('key' in said) probe.answers[said.key as keyof Answers] = (typeof said.value === 'string' ? without(said.value, HIDDEN) : said.value) as never
         else if ('error' in said) error = said.error
         else isDone = true
       }
@@ -74,8 +74,16 @@ function clean(text: string): string {
 
 const SHORTEST_SECRET = 8
 
+type IsSecret = (name: string, value: string) => boolean
+/** Even of the variables that are shown: what does not look like theirs. */
+const HIDDEN: IsSecret = (name, value) => SHOWN.includes(name) && !isShown(name, value)
+
 function withoutValues(text: string): string {
-  const values = Object.entries(process.env).filter(([name, value]) => (value ?? '').length >= SHORTEST_SECRET && name !== 'HOME' && !SHOWN.includes(name))
+  return without(text, (name, value) => name !== 'HOME' && !isShown(name, value))
+}
+
+function without(text: string, isSecret: IsSecret): string {
+  const values = Object.entries(process.env).filter(([name, value = '']) => value.length >= SHORTEST_SECRET && isSecret(name, value))
   values.sort(([, a], [, b]) => b!.length - a!.length)
   return values.reduce((shown, [name, value]) => shown.replaceAll(value!, () => `$${name}`), text)
 }

@@ -114,6 +114,9 @@ export const OPENING = 'opening in another process'
 export const ROUND_TRIPS = ['host', 'level_zero', 'sycl', 'sycl-v1', 'sycl-v2', 'cuda'] as const
 export type RoundTripName = (typeof ROUND_TRIPS)[number]
 
+/** Where nobody but us can do anything. */
+export const REPORT = 'please send us this report'
+
 /** `crashed by SIGSEGV in zeInitDrivers`, for a probe that is not done. */
 export function ending(probe: Probe<unknown>): string {
   const at = probe.step === '' ? '' : ` in ${probe.step}`

@@ -47,9 +47,10 @@ export async function examine(system: System, examination: Examination): Promise
 
 /** A pure function of what was read. */
 export function reportOf(system: System, probes: Probes): Report {
+  const runtimes = [...checkLevelZero(system, probes), ...checkSycl(system, probes)]
   const found = [
     ...checkPackage(system, probes), ...checkMachine(system, probes), ...checkVariables(system), ...checkGpu(system, probes),
-    ...checkLevelZero(system, probes), ...checkSycl(system, probes), ...checkBackends(system, probes), ...checkRoundTrips(probes),
+    ...runtimes, ...checkBackends(system, probes, runtimes), ...checkRoundTrips(system, probes),
     ...checkPermissions(system, probes), ...checkNamespaces(system), ...checkDescriptors(system, probes), ...checkLimits(system),
   ]
   const order = Object.keys(CHECKS) as CheckId[]

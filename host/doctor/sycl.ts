@@ -1,4 +1,5 @@
 /** The SYCL runtime: where it was looked for, what it has, and which of its adapters is the one. */
+import { devicesOf } from './causes.ts'
 import { check, type Check } from './check.ts'
 import { ending, printed, type Probes } from './probe.ts'
 import type { System } from './system.ts'
@@ -11,7 +12,8 @@ export const SYCL_SYMBOLS = [
   '_ZN4sycl3_V13ext6oneapi12experimental3ipc6memory5closeEPvRKNS0_7contextE',
 ]
 const RELEASE = 'intel-sycl-rt-2026.2.0'
-const GET_IT = 'pip install intel-sycl-rt==2026.2.0 in a virtual environment and activate that; or set USM_IPC_SYCL to its folder; or npm run setup:sycl in a clone'
+const GET_IT = 'pip install intel-sycl-rt==2026.2.0 in a virtual environment and activate that; or set USM_IPC_SYCL to its folder; or, in a clone, npm run setup:sycl && npm run build:sycl'
+const BETWEEN = 'raw handles of v1 and v2 do not open each other in plain SYCL programs; usm-ipc opens both'
 /** From this IP version on, the runtime prefers its v2 adapter. */
 const V2_FROM = 0x05004000
 
@@ -122,7 +124,7 @@ function choice(system: System, probes: Probes): Check {
   const names = adaptersOf(system, probes)
   if (!names.some((name) => name.startsWith('level_zero'))) return check('sycl-adapter-choice', 'absent', 'there is none to choose')
   const variable = system.variable('SYCL_UR_USE_LEVEL_ZERO_V2')
-  const versions = probes.levelZero.answers.drivers?.flatMap((driver) => driver.devices.map((device) => device.ipVersion)) ?? []
+  const versions = devicesOf(probes).map((device) => device.ipVersion)
   const [wanted, why] =
     variable === '1' ? ['v2', 'SYCL_UR_USE_LEVEL_ZERO_V2=1'] as const
     : variable === '0' ? ['v1', 'SYCL_UR_USE_LEVEL_ZERO_V2=0'] as const
@@ -132,6 +134,6 @@ function choice(system: System, probes: Probes): Check {
   const data = { adapter: wanted === '' ? null : wanted, variable: variable !== undefined }
   if (wanted === '') return check('sycl-adapter-choice', 'unknown', why, { data })
   const detail = `${wanted}: ${why}`
-  if (names.includes(wanted === 'v2' ? 'level_zero_v2' : 'level_zero')) return check('sycl-adapter-choice', 'ok', `${detail}; handles of v1 and v2 do not open each other`, { data })
+  if (names.includes(wanted === 'v2' ? 'level_zero_v2' : 'level_zero')) return check('sycl-adapter-choice', 'ok', `${detail}; ${BETWEEN}`, { data })
   return check('sycl-adapter-choice', 'failed', `${detail}, and it is not installed`, { fix: `set SYCL_UR_USE_LEVEL_ZERO_V2=${wanted === 'v2' ? 0 : 1}, or install the whole runtime`, data })
 }

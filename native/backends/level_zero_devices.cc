@@ -8,6 +8,7 @@
 
 #include "backends/level_zero_api.h"
 #include "failure.h"
+#include "runtime_choice.h"
 
 namespace usm_ipc {
 namespace {
@@ -97,6 +98,11 @@ std::unique_ptr<LevelZeroDevice> describe(const LevelZeroApi& api, ze::Device ha
 LevelZeroDevices find_devices() {
   const LevelZeroApi& api = level_zero_api();
   const ze::Result initialized = api.zeInit(ze::kInitGpuOnly);
+  if (initialized == ze::kUninitialized && !software_driver().empty()) {
+    throw Failure(FailureKind::state, "no-driver",
+                  "the software driver has no device (zeInit: ZE_RESULT_ERROR_UNINITIALIZED): ZE_AFFINITY_MASK or "
+                  "USM_IPC_ZE_DEVICES leaves none");
+  }
   if (initialized == ze::kUninitialized) {
     throw Failure(FailureKind::state, "no-driver",
                   "the Level Zero loader found no driver (zeInit: ZE_RESULT_ERROR_UNINITIALIZED); install the GPU's "

@@ -16,7 +16,8 @@ constexpr char kRuntime[] = "libsycl.so.9";
 constexpr char kLibrary[] = "libusm_ipc_sycl.so";
 constexpr char kWaysToGetIt[] =
     "install it with `pip install intel-sycl-rt==2026.2.0` in a virtual environment and activate that, set "
-    "USM_IPC_SYCL to the folder that holds lib/libsycl.so.9, or run `npm run setup:sycl` in a checkout of usm-ipc";
+    "USM_IPC_SYCL to the folder that holds lib/libsycl.so.9, or run `npm run setup:sycl && npm run build:sycl` in a "
+    "checkout of usm-ipc";
 
 void* load(const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 bool exists(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
@@ -97,6 +98,10 @@ std::string check_devices(const SyclLibrary& library) {
            error.message;
   }
   if (count > 0) return "";
+  if (!software_driver().empty()) {
+    return "the SYCL runtime finds no device of the software driver: does ONEAPI_DEVICE_SELECTOR or ZE_AFFINITY_MASK "
+           "leave one? The driver says on standard error which of its variables it refuses";
+  }
   return "the SYCL runtime finds no Level Zero device (is there an Intel GPU with its driver, and does "
          "ONEAPI_DEVICE_SELECTOR allow it?); USM_IPC_SOFTWARE_DRIVER=1 brings one that needs no hardware";
 }

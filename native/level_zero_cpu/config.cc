@@ -1,7 +1,9 @@
 #include "level_zero_cpu/config.h"
 
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,26 @@ namespace {
 constexpr uint32_t kMostDevices = 64;
 // From this one on the SYCL runtime chooses its newer adapter by itself.
 constexpr uint32_t kIpVersion = 0x05004000;
+
+constexpr char kPrefix[] = "USM_IPC_ZE_";
+const char* const kVariables[] = {
+    "USM_IPC_ZE_HANDLES",    "USM_IPC_ZE_DEVICES", "USM_IPC_ZE_SUBDEVICES", "USM_IPC_ZE_MEMORY",
+    "USM_IPC_ZE_IP_VERSION", "USM_IPC_ZE_FAULT",   "USM_IPC_ZE_LOST",       "USM_IPC_ZE_TRACE",
+};
+
+const char* const kFunctions[] = {
+    "zesInit",  // of system management, which has no table here
+#define USM_IPC_ZE_TABLE(group)
+#define USM_IPC_ZE_SERVED(function, minor) #function,
+#define USM_IPC_ZE_REFUSED(function, minor) #function,
+#define USM_IPC_ZE_TABLE_END(group)
+#include "level_zero_cpu/entry_points.def"
+};
+
+template <size_t count>
+bool has(const char* const (&names)[count], const std::string& name) {
+  return std::any_of(names, names + count, [&](const char* known) { return name == known; });
+}
 
 std::optional<uint64_t> number(const std::string& text) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
@@ -50,6 +72,7 @@ class Reader {
     read_loss();
     read_hierarchy();
     read_mask();
+    refuse_unknown();
     return config_;
   }
 
@@ -61,8 +84,31 @@ class Reader {
   }
 
   void refuse(const char* name, const char* value, const char* wanted) {
-    std::fprintf(stderr, "usm-ipc software driver: %s=%s: it takes %s\n", name, value, wanted);
+    refuse((std::string(name) + "=" + value + ": it takes " + wanted).c_str());
+  }
+
+  void refuse(const char* what) {
+    std::fprintf(stderr, "usm-ipc software driver: %s\n", what);
     config_.valid = false;
+  }
+
+  // A misspelt function would test nothing, and nobody would see it.
+  bool is_function(const char* variable, const std::string& function) {
+    if (has(kFunctions, function)) return true;
+    refuse((std::string(variable) + ": there is no function " + function).c_str());
+    return false;
+  }
+
+  void refuse_unknown() {
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; entry++) {
+      const std::string line = *entry;
+      const size_t end = line.find('=');
+      const std::string name = line.substr(0, end);
+      if (name.rfind(kPrefix, 0) != 0 || end + 1 >= line.size() || has(kVariables, name)) continue;
+      std::string known;
+      for (const char* const variable : kVariables) known += (known.empty() ? "" : ", ") + std::string(variable);
+      refuse((name + ": there is no such variable; there are " + known).c_str());
+    }
   }
 
   static uint64_t machine_memory() {
@@ -110,9 +156,10 @@ class Reader {
       const bool whole = parts.size() == 3;
       const auto call = whole ? (parts[1] == "*" ? std::optional<uint64_t>(0) : number(parts[1])) : std::nullopt;
       const auto result = whole ? number(parts[2]) : std::nullopt;
-      if (!call || !result || *result > UINT32_MAX || (*call == 0 && parts[1] != "*")) {
+      if (!call || !result || *result == 0 || *result > UINT32_MAX || (*call == 0 && parts[1] != "*")) {
         return refuse(name, value, "function:call:result[,...], as in zeMemOpenIpcHandle:1:0x70000001 (call *: all)");
       }
+      if (!is_function(name, parts[0])) return;
       config_.faults.push_back({parts[0], *call, static_cast<Result>(*result)});
     }
   }
@@ -124,21 +171,24 @@ class Reader {
     const auto parts = split(value, ':');
     const auto call = number(parts.back());
     if (parts.size() > 2 || !call || *call == 0) return refuse(name, value, "call or function:call, from 1");
+    if (parts.size() == 2 && !is_function(name, parts[0])) return;
     config_.loss = {parts.size() == 2 ? parts[0] : "", *call};
   }
 
   void read_hierarchy() {
-    // Not a variable of ours: what we do not know we leave alone, as Intel's driver does.
-    const char* const value = get("ZE_FLAT_DEVICE_HIERARCHY");
-    if (value == nullptr) return;
+    const char* const name = "ZE_FLAT_DEVICE_HIERARCHY";
+    const char* const value = get(name);
+    if (value == nullptr || std::strcmp(value, "COMPOSITE") == 0) return;
     if (std::strcmp(value, "FLAT") == 0) config_.hierarchy = Hierarchy::flat;
-    if (std::strcmp(value, "COMBINED") == 0) config_.hierarchy = Hierarchy::combined;
+    else if (std::strcmp(value, "COMBINED") == 0) config_.hierarchy = Hierarchy::combined;
+    else refuse(name, value, "COMPOSITE, FLAT or COMBINED");
   }
 
   void read_mask() {
     const char* const value = get("ZE_AFFINITY_MASK");
     if (value == nullptr) return;
     config_.masked = true;
+    config_.mask_text = value;
     for (const std::string& entry : split(value, ',')) {
       const auto parts = split(entry, '.');
       const auto device = number(parts[0]);

@@ -43,6 +43,7 @@ struct Config {
   Loss loss;
   Hierarchy hierarchy = Hierarchy::composite;
   bool masked = false;
+  std::string mask_text;
   std::vector<Selected> mask;
   bool valid = true;  // false: a variable makes no sense (said on stderr), zeInit() refuses
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 
 #include "unique_fd.h"
@@ -50,6 +51,11 @@ class Topology {
     for (uint32_t i = 0; i < config().devices; i++) add_root(i);
     if (config().hierarchy == Hierarchy::composite) select_composite();
     else select_flat();
+    // UNINITIALIZED, which is what programs see, would send people after drivers.
+    if (visible.empty()) {
+      std::fprintf(stderr, "usm-ipc software driver: ZE_AFFINITY_MASK=%s leaves no device\n",
+                   config().mask_text.c_str());
+    }
   }
 
   std::vector<DeviceHandle*> visible;

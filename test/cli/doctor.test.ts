@@ -1,7 +1,7 @@
 // The doctor on this machine, and on it made worse: with loaders that crash, in a sandbox, without the addon.
 import test from 'ava'
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,13 +9,13 @@ import { CHECKS, type Check, type CheckId } from '../../host/doctor/check.ts'
 import type { Report } from '../../host/doctor/report.ts'
 import { softwareDriver } from '../../host/cli/software_driver.ts'
 import { SHOWN } from '../../host/doctor/variables.ts'
+import { emit } from '../doctor/emitted.ts'
 import type { Exit } from '../support/child.ts'
-import { MAIN, cli } from './run_cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'usm-ipc-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 
-const TSX = `--import=${import.meta.resolve('tsx')}`
+const main = emit(folder)
 const source = (name: string): string => fileURLToPath(new URL(`../doctor/${name}`, import.meta.url))
 
 function compile(output: string, ...args: string[]): string {
@@ -27,12 +27,43 @@ function compile(output: string, ...args: string[]): string {
 }
 
 const { folder: software, loader } = softwareDriver()
+const addon = process.env['USM_IPC_ADDON'] ?? join(software, '../usm_ipc.node')
 const badLoader = join(compile('bad/libze_loader.so.1', '-shared', '-fPIC', source('bad_loader.c'), '-Wl,--no-as-needed', loader, `-Wl,-rpath,${software}`), '..')
 const oldLoader = join(compile('old/libze_loader.so.1', '-shared', '-fPIC', '-DOLD', source('bad_loader.c')), '..')
 const sandbox = compile('sandbox', source('sandbox.c'))
 
+const DEADLINE = 150_000
+const AT_ONCE = 2
+let [running, waiting] = [0, [] as (() => void)[]]
+
+/** A few at a time: each is several processes itself. */
+async function start(command: readonly string[], env: Record<string, string> = {}): Promise<Exit> {
+  if (running >= AT_ONCE) await new Promise<void>((go) => void waiting.push(go))
+  else running++
+  try {
+    return await run(command, { ...process.env, USM_IPC_ADDON: addon, ...env })
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) running--
+    else next()
+  }
+}
+
+function run(command: readonly string[], env: NodeJS.ProcessEnv): Promise<Exit> {
+  const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'], env, timeout: DEADLINE, killSignal: 'SIGKILL' })
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
+  })
+}
+
+const cli = (args: string[], { env = {} }: { env?: Record<string, string> } = {}): Promise<Exit> => start([process.execPath, main, ...args], env)
+
 interface Run {
-  exit: Pick<Exit, 'code' | 'stdout' | 'stderr'>
+  exit: Exit
   report: Report
   check(id: CheckId): Check
 }
@@ -47,12 +78,11 @@ async function doctor(args: string[] = [], env: Record<string, string> = {}): Pr
 }
 
 /** Inside of another program. */
-function inside(command: string[], args: string[] = []): Run {
-  const { status, stdout, stderr } = spawnSync(command[0]!, [...command.slice(1), process.execPath, TSX, MAIN, 'doctor', '--json', ...args], { encoding: 'utf8' })
-  return read({ code: status, stdout, stderr })
+async function inside(command: string[], args: string[] = []): Promise<Run> {
+  return read(await start([...command, process.execPath, main, 'doctor', '--json', ...args]))
 }
 
-test.serial('the report is whole, and the exit code is its outcome', async (t) => {
+test('the report is whole, and the exit code is its outcome', async (t) => {
   const { exit, report, check } = await doctor()
   t.is(exit.code, 0, exit.stderr)
   t.is(exit.stderr, '')
@@ -71,7 +101,7 @@ test.serial('the report is whole, and the exit code is its outcome', async (t) =
   for (const id of ['package', 'addon', 'platform', 'runtime', 'memfd', 'memfd-seals', 'scm-rights', 'pidfd-open'] as const) t.is(check(id).status, 'ok', id)
 })
 
-test.serial('for people: groups, one finding a line, a summary, no colour in a pipe', async (t) => {
+test('for people: groups, one finding a line, a summary, no colour in a pipe', async (t) => {
   const { code, stdout, stderr } = await cli(['doctor'], { env: { TERM: 'xterm-256color' } })
   t.is(code, 0, stderr)
   t.is(stderr, '')
@@ -80,7 +110,7 @@ test.serial('for people: groups, one finding a line, a summary, no colour in a p
   t.false(stdout.includes('\u001b'))
 })
 
-test.serial('--software: every backend over it shares, on both adapters', async (t) => {
+test('--software: every backend over it shares, on both adapters', async (t) => {
   const { exit, report, check } = await doctor(['--software'])
   t.is(exit.code, 0, exit.stderr)
   t.true(report.software)
@@ -93,7 +123,7 @@ test.serial('--software: every backend over it shares, on both adapters', async 
   t.true(check('sycl-adapter-choice').detail.startsWith('v2'))
 })
 
-test.serial('the variables that choose are followed', async (t) => {
+test('the variables that choose are followed', async (t) => {
   const env = { SYCL_UR_USE_LEVEL_ZERO_V2: '0', USM_IPC_ZE_HANDLES: 'classic', USM_IPC_ZE_DEVICES: '2', USM_IPC_SOFTWARE_DRIVER: '1' }
   const { report, check } = await doctor([], env)
   t.true(report.software)
@@ -104,12 +134,12 @@ test.serial('the variables that choose are followed', async (t) => {
   t.like(check('variables').data, { values: env })
 })
 
-test.serial('a driver that crashes, aborts, exits or fails is a finding, and the rest is examined', async (t) => {
+test('a driver that crashes, aborts, exits or fails is a finding, and the rest is examined', async (t) => {
   const cases: [string, RegExp][] = [
     ['crash', /SIGSEGV in zeInitDrivers/], ['abort', /SIGABRT in zeInitDrivers; it printed: .*a driver's last words, on stdout/],
     ['exit', /exit code 0 in zeInitDrivers/], ['lost', /ZE_RESULT_ERROR_DEVICE_LOST/],
   ]
-  for (const [fault, says] of cases) {
+  await Promise.all(cases.map(async ([fault, says]) => {
     const { exit, report, check } = await doctor([], { ZEL_LIBRARY_PATH: badLoader, ZE_TEST_FAULT: fault, USM_IPC_SOFTWARE_DRIVER: '0' })
     t.is(exit.code, 0, exit.stderr)
     t.is(check('level-zero-drivers').status, 'failed', fault)
@@ -118,17 +148,17 @@ test.serial('a driver that crashes, aborts, exits or fails is a finding, and the
     t.deepEqual(report.sharing, ['host'], fault)
     for (const id of ['backend-level-zero', 'backend-sycl'] as const) t.true(['failed', 'absent'].includes(check(id).status), id)
     if (fault === 'crash') t.regex(check('backend-level-zero').detail, /SIGSEGV in loading the backend/)
-  }
+  }))
 })
 
-test.serial('a driver that hangs ends with its deadline', async (t) => {
+test('a driver that hangs ends with its deadline', async (t) => {
   const { check } = await doctor(['--timeout', '10'], { ZEL_LIBRARY_PATH: badLoader, ZE_TEST_FAULT: 'hang' })
   t.is(check('level-zero-drivers').status, 'failed')
   t.regex(check('level-zero-drivers').detail, /no answer within 10 s in zeInitDrivers/)
   t.regex(check('backend-level-zero').detail, /no answer within 10 s in loading the backend/)
 })
 
-test.serial('an old loader is named, and the SYCL runtime is not let near it', async (t) => {
+test('an old loader is named, and the SYCL runtime is not let near it', async (t) => {
   const { exit, report, check } = await doctor([], { ZEL_LIBRARY_PATH: oldLoader })
   t.is(exit.code, 0, exit.stderr)
   t.regex(check('level-zero-loader').detail, /too old, without zeInitDrivers/)
@@ -138,8 +168,8 @@ test.serial('an old loader is named, and the SYCL runtime is not let near it', a
   t.deepEqual(report.sharing, ['host'])
 })
 
-test.serial("a sandbox like Docker's: pidfd_getfd is refused, and sharing goes on", (t) => {
-  const { exit, report, check } = inside(['env', 'USM_IPC_ZE_HANDLES=opaque', sandbox], ['--software'])
+test("a sandbox like Docker's: pidfd_getfd is refused, and sharing goes on", async (t) => {
+  const { exit, report, check } = await inside(['env', 'USM_IPC_ZE_HANDLES=opaque', sandbox], ['--software'])
   t.is(exit.code, 0, exit.stderr)
   for (const id of ['pidfd-getfd', 'pidfd-getfd-self', 'seccomp'] as const) {
     t.is(check(id).status, 'warning', id)
@@ -155,39 +185,91 @@ test.serial("a sandbox like Docker's: pidfd_getfd is refused, and sharing goes o
   t.regex(check('round-trip-sycl').fix!, /pidfd_getfd.*permissions/)
 })
 
-test.serial('in that sandbox a driver of the classic form shares all the same', (t) => {
-  const { report } = inside(['env', 'USM_IPC_ZE_HANDLES=classic', sandbox], ['--software'])
+test('in that sandbox a driver of the classic form shares all the same', async (t) => {
+  const { report } = await inside(['env', 'USM_IPC_ZE_HANDLES=classic', sandbox], ['--software'])
   t.deepEqual(report.sharing, ['host', 'level_zero', 'sycl', 'sycl-v1', 'sycl-v2'])
 })
 
-test.serial('without CAP_SYS_PTRACE a non-dumpable process is closed, as it should be', (t) => {
-  const { check } = inside([sandbox, '--no-filter'])
+test('without CAP_SYS_PTRACE a non-dumpable process is closed, as it should be', async (t) => {
+  const { check } = await inside([sandbox, '--no-filter'])
   t.is(check('capabilities').status, 'absent')
   t.is(check('pidfd-getfd').status, 'ok')
   t.like(check('pidfd-getfd-non-dumpable'), { status: 'ok', data: { nonDumpable: 'EPERM' } })
 })
 
-test.serial('a user namespace in which nobody is mapped', (t) => {
-  const { report, check } = inside(['unshare', '--user'])
+test('a user namespace in which nobody is mapped', async (t) => {
+  const { report, check } = await inside(['unshare', '--user'])
   t.is(check('user-namespace').status, 'failed')
   t.like(check('user-namespace').data, { uidMapped: false, first: false })
   t.deepEqual(report.checks.map((c) => c.id), Object.keys(CHECKS))
 })
 
-test.serial('a pid namespace of its own', (t) => {
-  const outer = inside(['unshare', '--user', '--map-root-user', '--pid', '--fork'])
+test('a pid namespace of its own', async (t) => {
+  const [outer, own] = await Promise.all([
+    inside(['unshare', '--user', '--map-root-user', '--pid', '--fork']),
+    inside(['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc']),
+  ])
   t.is(outer.check('pid-namespace').status, 'warning', 'with the /proc of the outer one')
-  const own = inside(['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc'])
   t.like(own.check('pid-namespace'), { status: 'ok', data: { first: false } })
   t.is(own.check('round-trip-host').status, 'ok')
 })
 
-test.serial('few open files', (t) => {
-  const { check } = inside(['sh', '-c', 'ulimit -n 300; exec "$@"', 'sh'])
+test('what a variable does to the software driver is said where it shows, and nothing else is advised', async (t) => {
+  const cases: [Record<string, string>, CheckId, string, string, string[]][] = [
+    [{ USM_IPC_ZE_HANDLES: 'bad' }, 'level-zero-drivers', 'USM_IPC_ZE_HANDLES=bad: it takes classic, opaque or opaque-mirror', 'correct or unset USM_IPC_ZE_HANDLES', ['host']],
+    [{ ZE_AFFINITY_MASK: '9' }, 'level-zero-drivers', 'ZE_AFFINITY_MASK=9 leaves no device', 'correct or unset ZE_AFFINITY_MASK', ['host']],
+    [
+      { ONEAPI_DEVICE_SELECTOR: 'opencl:cpu', SYCL_UR_USE_LEVEL_ZERO_V2: '2' }, 'backend-sycl', 'ONEAPI_DEVICE_SELECTOR=opencl:cpu excludes Level Zero',
+      'unset ONEAPI_DEVICE_SELECTOR, or set it to level_zero:*', ['host', 'level_zero'],
+    ],
+    [
+      { ONEAPI_DEVICE_SELECTOR: 'level_zero:5' }, 'backend-sycl', 'ONEAPI_DEVICE_SELECTOR=level_zero:5 leaves no Level Zero device',
+      'unset ONEAPI_DEVICE_SELECTOR, or set it to level_zero:*', ['host', 'level_zero'],
+    ],
+  ]
+  await Promise.all(cases.map(async ([env, id, detail, fix, sharing]) => {
+    const { report, check } = await doctor(['--software'], env)
+    t.deepEqual(report.sharing, sharing)
+    t.is(check(id).status, 'failed', id)
+    t.true(check(id).detail.endsWith(detail), check(id).detail)
+    t.like(check('backend-sycl'), { detail, fix })
+    if (!sharing.includes('level_zero')) t.like(check('backend-level-zero'), { detail, fix })
+    for (const c of report.checks) {
+      if (c.group === 'GPU') continue
+      t.notRegex(`${c.detail} ${c.fix ?? ''}`, /--software|USM_IPC_SOFTWARE_DRIVER=1 brings|intel-level-zero-gpu|\/dev\/dri/, c.id)
+    }
+    if (env['SYCL_UR_USE_LEVEL_ZERO_V2'] !== undefined) t.regex(check('variables').fix!, /SYCL_UR_USE_LEVEL_ZERO_V2 is 0 or 1; ONEAPI_DEVICE_SELECTOR hides Level Zero/)
+  }))
+})
+
+test('a value that asks for the software driver in other words than 1', async (t) => {
+  const { check } = await doctor([], { USM_IPC_SOFTWARE_DRIVER: 'yes' })
+  t.like(check('variables'), { status: 'warning', fix: 'USM_IPC_SOFTWARE_DRIVER takes 1 (or 0), not yes' })
+  for (const id of ['backend-level-zero', 'backend-sycl'] as const) {
+    t.like(check(id), { detail: 'USM_IPC_SOFTWARE_DRIVER takes 1 (or 0), not yes', fix: 'set USM_IPC_SOFTWARE_DRIVER to 1 for the software driver, or unset it' })
+  }
+})
+
+test("the SYCL library that was not built is something to mend, by the detail's own command", async (t) => {
+  const without = join(folder, 'without-sycl')
+  mkdirSync(without)
+  cpSync(addon, join(without, 'usm_ipc.node'))
+  cpSync(software, join(without, 'software-driver'), { recursive: true })
+  const env = { USM_IPC_ADDON: join(without, 'usm_ipc.node') }
+  const { report, check } = await doctor(['--software'], env)
+  t.is(check('backend-sycl').status, 'failed')
+  t.is(check('backend-sycl').detail, 'libusm_ipc_sycl.so is not built: run `npm run setup:sycl && npm run build:sycl` in a checkout of usm-ipc')
+  t.is(check('backend-sycl').fix, 'npm run setup:sycl && npm run build:sycl, in a clone of usm-ipc')
+  t.deepEqual(report.sharing, ['host', 'level_zero'])
+  t.regex((await cli(['doctor', '--software'], { env })).stdout, /; 1 failed\n$/)
+})
+
+test('few open files', async (t) => {
+  const { check } = await inside(['sh', '-c', 'ulimit -n 300; exec "$@"', 'sh'])
   t.like(check('open-files'), { status: 'warning', data: { soft: 300 } })
 })
 
-test.serial('without the addon: the report is whole, the exit code 1', async (t) => {
+test('without the addon: the report is whole, the exit code 1', async (t) => {
   const { exit, report, check } = await doctor([], { USM_IPC_ADDON: join(folder, 'missing.node') })
   t.is(exit.code, 1)
   t.is(exit.stderr, '')
@@ -198,7 +280,7 @@ test.serial('without the addon: the report is whole, the exit code 1', async (t)
   t.is((await cli(['doctor'], { env: { USM_IPC_ADDON: join(folder, 'missing.node') } })).code, 1)
 })
 
-test.serial('a report says no value of a variable that is not on the list, and no home folder', async (t) => {
+test('a report says no value of a variable that is not on the list, and no home folder', async (t) => {
   const names = [
     'AWS_SECRET_ACCESS_KEY', 'GITHUB_TOKEN', 'DATABASE_URL', 'SYCL_PRIVATE', 'UR_PRIVATE', 'ZE_PRIVATE', 'USM_IPC_PRIVATE', 'NEO_PRIVATE', 'KUBERNETES_SERVICE_HOST',
     'SSH_AUTH_SOCK', 'HOSTNAME', 'USER', 'LOGNAME', 'MAIL',
@@ -214,12 +296,12 @@ test.serial('a report says no value of a variable that is not on the list, and n
     t.true(stdout.includes('SYCL_PRIVATE'), 'its name is no secret')
     t.true(stdout.includes('level:debug'))
   }
-  const { exit, check } = await doctor([], { ZEL_LIBRARY_PATH: badLoader, ZE_TEST_FAULT: 'abort', ZE_TEST_SECRET: ', secret-printed' })
+  const { exit, check } = await doctor([], { ZEL_LIBRARY_PATH: badLoader, ZE_TEST_FAULT: 'abort', USM_IPC_SOFTWARE_DRIVER: '0', ZE_TEST_SECRET: ', secret-printed' })
   t.false(exit.stdout.includes('secret-printed'), 'nor what a driver prints of it')
   t.regex(check('level-zero-drivers').detail, /last words, on stdout\$ZE_TEST_SECRET/)
 })
 
-test.serial('wrong usage', async (t) => {
+test('wrong usage', async (t) => {
   const wrong = await Promise.all([['--nonsense'], ['extra'], ['--timeout', '0'], ['--timeout', 'soon'], ['--timeout']].map((args) => cli(['doctor', ...args])))
   for (const { code, stdout, stderr } of wrong) {
     t.is(code, 2, stderr)

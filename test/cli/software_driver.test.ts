@@ -1,8 +1,13 @@
 import test from 'ava'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { DRIVER_FOLDER, SYCL } from '../sycl/support/runtime.ts'
+import { syclTest } from '../sycl/support/sycl_test.ts'
 import { cli } from './run_cli.ts'
+
+const docs = readFileSync(new URL('../../docs/software-driver.md', import.meta.url), 'utf8')
 
 test('software-driver says where the driver is and how to use it', async (t) => {
   const { code, stdout, stderr } = await cli(['software-driver'])
@@ -29,7 +34,19 @@ test('--json is for scripts', async (t) => {
   const { folder, loader, driver, variables } = JSON.parse(stdout) as Record<string, string>
   t.is(loader, join(folder!, 'libze_loader.so.1'))
   t.is(driver, join(folder!, 'libze_usm_ipc_cpu.so'))
-  t.true(Object.keys(variables!).every((name) => name.startsWith('USM_IPC_ZE_')))
+  t.deepEqual(Object.keys(variables!).sort(), [...docs.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!).sort(), 'those of the documentation')
+})
+
+syclTest('the C++ program of the documentation, compiled and run as it says', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'usm-ipc-program-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const [, program = ''] = /^```cpp\n([^]*?)^```/m.exec(docs) ?? []
+  writeFileSync(join(folder, 'program.cpp'), program)
+  const [, compile = '', run = '', output = ''] = /^\$ (g\+\+ .*)\n\$ (ZEL_LIBRARY_PATH=.*)\n(.*)$/m.exec(docs) ?? []
+  const env = { ...process.env, S: SYCL, DRIVER: DRIVER_FOLDER }
+  const printed = execFileSync('sh', ['-c', `${compile} && ${run}`], { cwd: folder, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  t.is(printed, `${output}\n`)
+  t.regex(output, /^usm-ipc software device 0/)
 })
 
 test('a driver that was not built is named, with what builds it', async (t) => {

@@ -71,9 +71,11 @@ test('a loader that finds no driver', (t) => {
 })
 
 test('a driver without devices', (t) => {
-  const { status, fix } = finding(levelZero({ ...LEVEL_ZERO, drivers: [{ ...DRIVER, devices: [] }] }), 'level-zero-devices')
-  t.is(status, 'failed')
-  t.regex(fix!, /groups.*ZE_AFFINITY_MASK/)
+  const machine = levelZero({ ...LEVEL_ZERO, drivers: [{ ...DRIVER, devices: [] }] })
+  says(t, finding(machine, 'level-zero-devices'), { status: 'failed', detail: 'the driver has no device', fix: /^see \/dev\/dri and its groups above$/ })
+  const masked = finding({ ...machine, variables: { ZE_AFFINITY_MASK: '3' } }, 'level-zero-devices')
+  says(t, masked, { status: 'failed', detail: 'the driver has no device: ZE_AFFINITY_MASK=3 may hide them', fix: /^correct or unset ZE_AFFINITY_MASK$/ })
+  says(t, finding({ ...machine, software: true }, 'level-zero-devices'), { status: 'failed', fix: /^please send us this report$/ })
 })
 
 test('the software driver says that it is', (t) => {
@@ -185,6 +187,65 @@ test('a backend that is absent is a fault where its hardware is there', (t) => {
   says(t, finding({ ...machine, ...NO_GPU }, 'backend-level-zero'), { status: 'absent', detail: reason, fix: /--software/ })
   t.is(finding(machine, 'round-trip-level-zero').status, 'absent')
   t.is(examined(machine).ok, true)
+})
+
+const nowhere: Partial<Machine>['backends'] = { level_zero: { answers: { unavailable: 'no device' } }, sycl: { answers: { unavailable: 'no device' } } }
+const initialized = (result: string, output: string): Partial<Machine> =>
+  ({ ...levelZero({ loader: LEVEL_ZERO.loader, init: { call: 'zeInitDrivers', result }, versions: {} }, { output }), ...NO_GPU, backends: nowhere })
+
+test("the software driver's own words are the cause, wherever it is in the way", (t) => {
+  const output = 'usm-ipc software driver: zeInit: ZE_RESULT_ERROR_INVALID_ARGUMENT (0x78000004)\nusm-ipc software driver: USM_IPC_ZE_LOST: there is no function zeFoo\nmore'
+  for (const software of [true, false]) {
+    const machine = { ...initialized('ZE_RESULT_ERROR_INVALID_ARGUMENT', output), software }
+    const detail = 'USM_IPC_ZE_LOST: there is no function zeFoo'
+    says(t, finding(machine, 'level-zero-drivers'), { status: 'failed', detail: `zeInitDrivers says ZE_RESULT_ERROR_INVALID_ARGUMENT: ${detail}`, fix: /^correct or unset USM_IPC_ZE_LOST$/ })
+    for (const id of ['backend-level-zero', 'backend-sycl'] as const) says(t, finding(machine, id), { status: 'absent', detail, fix: /^correct or unset USM_IPC_ZE_LOST$/ })
+  }
+})
+
+test('calls that a variable makes fail', (t) => {
+  const variables = { USM_IPC_ZE_FAULT: 'zeInit:*:0x78000001' }
+  const machine = { ...initialized('ZE_RESULT_ERROR_UNINITIALIZED', ''), software: true, variables }
+  says(t, finding(machine, 'level-zero-drivers'), { status: 'failed', detail: /USM_IPC_ZE_FAULT=zeInit:\*:0x78000001 makes calls fail/, fix: /^unset USM_IPC_ZE_FAULT$/ })
+  says(t, finding({ ...machine, variables: {} }, 'level-zero-drivers'), { status: 'failed', fix: /^please send us this report$/ })
+  const opening = { answers: { unavailable: '', devices: [] }, end: 'failed' as const, step: 'opening in another process', problem: 'DEVICE_LOST' }
+  says(t, finding({ software: true, variables, backends: { level_zero: opening } }, 'round-trip-level-zero'), { status: 'failed', fix: /^unset USM_IPC_ZE_FAULT$/ })
+})
+
+test('with the software driver nobody is sent after drivers, or after what was just run', (t) => {
+  const crash = { answers: {}, end: 'crashed' as const, step: 'loading the backend', problem: 'SIGSEGV' }
+  const machines: Partial<Machine>[] = [
+    { backends: nowhere }, { backends: { level_zero: crash, sycl: crash } }, levelZero({ ...LEVEL_ZERO, drivers: [] }), levelZero({ loader: MISSING }),
+    levelZero({ loader: LEVEL_ZERO.loader }, { end: 'crashed', step: 'zeInitDrivers', problem: 'SIGSEGV' }), sycl({ path: '', error: 'No such file' }),
+  ]
+  for (const machine of machines) {
+    for (const c of examined({ ...machine, software: true }).checks) {
+      if (c.group !== 'GPU') t.notRegex(c.fix ?? '', /--software|driver, the loader|GPU driver|compute runtime|dev\/dri/, `${c.id}: ${c.fix}`)
+    }
+  }
+})
+
+test('a backend has the fix of what is in its way', (t) => {
+  const noRuntime = { ...sycl({ path: '', error: 'libsycl.so.9: No such file or directory' }), ...NO_GPU, backends: nowhere, software: true }
+  t.is(finding(noRuntime, 'backend-sycl').fix, finding(noRuntime, 'sycl-runtime').fix)
+  t.regex(finding(noRuntime, 'backend-sycl').fix!, /npm run setup:sycl && npm run build:sycl/)
+  const noDriver = initialized('ZE_RESULT_ERROR_UNINITIALIZED', '')
+  for (const id of ['backend-level-zero', 'backend-sycl'] as const) says(t, finding(noDriver, id), { status: 'absent', detail: 'no device', fix: /^no driver accepted/ })
+})
+
+test('the SYCL library is not built, or is another one', (t) => {
+  const backends = (unavailable: string): Partial<Machine> => ({ ...NO_GPU, backends: { sycl: { answers: { unavailable } } } })
+  const [none, old] = ['libusm_ipc_sycl.so is not built: run `npm run setup:sycl && npm run build:sycl` in a checkout', 'it has version 1 of its interface: build it again with `npm run build:sycl`']
+  says(t, finding(backends(none), 'backend-sycl'), { status: 'failed', detail: none, fix: /^npm run setup:sycl && npm run build:sycl, in a clone of usm-ipc$/ })
+  says(t, finding(backends(old), 'backend-sycl'), { status: 'failed', detail: old, fix: /^npm run build:sycl, in a clone of usm-ipc$/ })
+})
+
+test('a selector that leaves SYCL no Level Zero device', (t) => {
+  const machine = (selector: string): Partial<Machine> => ({ ...NO_GPU, backends: nowhere, variables: { ONEAPI_DEVICE_SELECTOR: selector } })
+  says(t, finding(machine('opencl:cpu'), 'backend-sycl'), { status: 'failed', detail: 'ONEAPI_DEVICE_SELECTOR=opencl:cpu excludes Level Zero', fix: /unset ONEAPI_DEVICE_SELECTOR/ })
+  says(t, finding(machine('level_zero:7'), 'backend-sycl'), { status: 'failed', detail: 'ONEAPI_DEVICE_SELECTOR=level_zero:7 leaves no Level Zero device' })
+  says(t, finding(machine('hunter2@x'), 'backend-sycl'), { status: 'failed', detail: /\(9 characters, not shown\)/ })
+  t.notRegex(finding(machine('opencl:cpu'), 'backend-level-zero').detail, /SELECTOR/)
 })
 
 test('a backend that crashes while it is loaded', (t) => {

@@ -51,5 +51,13 @@ test('variables that cannot be meant', (t) => {
   says(t, set({ SYCL_UR_USE_LEVEL_ZERO_V2: 'yes' }), { status: 'warning', fix: /0 or 1/ })
   says(t, set({ ZEL_LIBRARY_PATH: '/nowhere' }), { status: 'warning', fix: /libze_loader\.so\.1.*unset/ })
   says(t, set({ ONEAPI_DEVICE_SELECTOR: 'opencl:*' }), { status: 'warning', fix: /level_zero/ })
+  for (const value of ['yes', 'true', '2', '01']) says(t, set({ USM_IPC_SOFTWARE_DRIVER: value }), { status: 'warning', fix: new RegExp(`^USM_IPC_SOFTWARE_DRIVER takes 1 \\(or 0\\), not ${value}$`) })
+  for (const value of ['', '0', '1']) says(t, set({ USM_IPC_SOFTWARE_DRIVER: value }), { status: 'ok' })
+  says(t, set({ USM_IPC_SOFTWARE_DRIVER: 'hunter2@home' }), { status: 'warning', fix: /not \(12 characters, not shown\)$/ })
+  says(t, set({ SYCL_UR_USE_LEVEL_ZERO_V2: '2', ONEAPI_DEVICE_SELECTOR: 'opencl:cpu' }), { status: 'warning', fix: /0 or 1; ONEAPI_DEVICE_SELECTOR hides/ })
+  for (const value of ['cuda:0;opencl:*', '!level_zero:*', '*:*;!level_zero:*', 'level_zerox']) {
+    says(t, set({ ONEAPI_DEVICE_SELECTOR: value }), { status: 'warning', fix: /^ONEAPI_DEVICE_SELECTOR hides/ })
+  }
+  for (const value of ['*:gpu', 'opencl:*;level_zero:0', '!opencl:*', 'level_zero:*;!level_zero:1', ' Level_Zero:gpu']) says(t, set({ ONEAPI_DEVICE_SELECTOR: value }), { status: 'ok' })
   says(t, set({ ONEAPI_DEVICE_SELECTOR: 'level_zero:gpu', ZEL_LIBRARY_PATH: '/usr/lib' }), { status: 'ok' })
 })

@@ -55,7 +55,10 @@ test('ZE_FLAT_DEVICE_HIERARCHY', async (t) => {
 })
 
 test('no device is left, no driver is initialized', async (t) => {
-  t.deepEqual(await program.passes(t, 'initialization_refused', { ZE_AFFINITY_MASK: '9' }), ['ZE_RESULT_ERROR_UNINITIALIZED'])
+  const { code, stdout, stderr } = await program.run('initialization_refused', { ZE_AFFINITY_MASK: '9' })
+  t.is(code, 0, stderr)
+  t.is(stdout, 'ZE_RESULT_ERROR_UNINITIALIZED\ndone\n')
+  t.is(stderr, 'usm-ipc software driver: ZE_AFFINITY_MASK=9 leaves no device\n')
 })
 
 for (const [name, value, wanted] of [
@@ -67,8 +70,10 @@ for (const [name, value, wanted] of [
   ['USM_IPC_ZE_IP_VERSION', '0x100000000', 'a number from 0 to '],
   ['USM_IPC_ZE_FAULT', 'zeInit:1', 'function:call:result'],
   ['USM_IPC_ZE_FAULT', 'zeInit:0:1', 'function:call:result'],
+  ['USM_IPC_ZE_FAULT', 'zeInit:1:0', 'function:call:result'],
   ['USM_IPC_ZE_LOST', '0', 'call or function:call'],
   ['USM_IPC_ZE_TRACE', 'yes', '1 (what fails) or calls'],
+  ['ZE_FLAT_DEVICE_HIERARCHY', 'flat', 'COMPOSITE, FLAT or COMBINED'],
 ] as const) {
   test(`${name}=${value} is refused with what it takes`, async (t) => {
     const { code, stdout, stderr } = await program.run('initialization_refused', { [name]: value })
@@ -77,6 +82,26 @@ for (const [name, value, wanted] of [
     t.true(stderr.startsWith(`usm-ipc software driver: ${name}=${value}: it takes ${wanted}`), stderr)
   })
 }
+
+for (const [name, value, said] of [
+  ['USM_IPC_ZE_FAULT', 'zeMemAllocDevic:1:0x1', 'USM_IPC_ZE_FAULT: there is no function zeMemAllocDevic\n'],
+  ['USM_IPC_ZE_FAULT', 'zeInit:9:0x1,zememinit:1:0x1', 'USM_IPC_ZE_FAULT: there is no function zememinit\n'],
+  ['USM_IPC_ZE_LOST', 'zeFoo:1', 'USM_IPC_ZE_LOST: there is no function zeFoo\n'],
+  ['USM_IPC_ZE_DEVICE', '2', 'USM_IPC_ZE_DEVICE: there is no such variable; there are USM_IPC_ZE_HANDLES, USM_IPC_ZE_DEVICES, '],
+] as const) {
+  test(`what is misspelt is refused: ${name}=${value}`, async (t) => {
+    const { code, stdout, stderr } = await program.run('initialization_refused', { [name]: value })
+    t.is(code, 0, stderr)
+    t.true(stdout.startsWith('ZE_RESULT_ERROR_INVALID_ARGUMENT'), stdout)
+    t.true(stderr.startsWith(`usm-ipc software driver: ${said}`), stderr)
+    t.is(stderr.match(/\n/g)!.length, 1)
+  })
+}
+
+test('an empty variable is as one that is not set', async (t) => {
+  const env = { USM_IPC_ZE_DEVICE: '', USM_IPC_ZE_DEVICES: '', USM_IPC_ZE_FAULT: '', ZE_FLAT_DEVICE_HIERARCHY: '', ZE_AFFINITY_MASK: '' }
+  t.deepEqual((await devices(t, env)).names, ['0 root'])
+})
 
 test('USM_IPC_ZE_TRACE says what failed, or everything', async (t) => {
   const silent = await program.run('initialization')
