@@ -35,7 +35,9 @@ test.serial('a loader that lacks what is called', async (t) => {
 })
 
 test.serial('a loader without a driver', async (t) => {
-  const message = await reason(t, { ...softwareDriver('opaque'), USM_IPC_ZE_FAULT: 'zeInit:*:0x78000001' })
+  const fault = { USM_IPC_ZE_FAULT: 'zeInit:*:0x78000001' }
+  t.regex(await reason(t, { ...softwareDriver('opaque'), ...fault }), /the software driver has no device .*ZE_AFFINITY_MASK or USM_IPC_ZE_DEVICES leaves none/)
+  const message = await reason(t, { ZEL_LIBRARY_PATH: softwareDriverFolder(), USM_IPC_SOFTWARE_DRIVER: '0', ...fault })
   t.regex(message, /found no driver.*install the GPU's.*\/dev\/dri\/renderD\*.*USM_IPC_SOFTWARE_DRIVER=1/)
 })
 
