@@ -138,6 +138,7 @@ export interface NativeAddon {
     backend: number, device: number, layout: number, core: Uint8Array, handleAt: number, handleLength: number,
     allocationIdAt: number, allocationNbytes: number, entryAt: number, descriptor: number, holder: object,
   ): number
+  /** A claim of kind exported (2) owns the handle that get() gave: its end gives that back, and so does a failure of this. */
   claim(of: number, kind: number, holder: object): number
   end(claim: number): boolean
   info(claim: number): NativeClaimInfo

@@ -5,7 +5,7 @@ import { descriptorFrom, type Descriptor } from './descriptor.ts'
 import { DESCRIPTOR_OPTIONS } from './descriptor_search.ts'
 import { Device, listBackends, selectDevice } from './device.ts'
 import { environment } from './environment.ts'
-import { HandleError, StateError, fromNative, typeError } from './errors.ts'
+import { HandleError, StateError, checked, fromNative, typeError } from './errors.ts'
 import { sealExport, type ExportOptions, EXPORT_OPTIONS } from './export.ts'
 import { MemoryIPCDevice, MemoryUSMDevice, UsmMemory, memoryClaim } from './memory.ts'
 import { EnvelopeOpening, VendorOpening, type OpenOptions, type OpenVendorOptions } from './open.ts'
@@ -47,13 +47,13 @@ export class IPCMemoryHandle {
     this.device = memory.device
     const { core, native, books } = environment()
     this.#bytes = sealExport(memory, options)
+    // From here on the handle goes back to the driver with the export's claim, or at once where there can be none.
+    this.#claim = checked(() => native.claim(claim, 2, this))
     try {
-      this.#claim = native.claim(claim, 2, this)
       core.u8.set(this.#bytes.subarray(HEADER.allocation_random, HEADER.allocation_random + 16), core.scratchAt)
       this.#record = books.add('export', core.scratchAt, memory.nbytes, this.#claim)
     } catch (error) {
       this.#claim = 0
-      native.put(claim)
       throw fromNative(error)
     }
   }
@@ -100,10 +100,8 @@ export class IPCMemoryHandle {
     const claim = this.#claim
     this.#claim = 0
     for (const descriptor of this.#descriptors ?? []) descriptor.close()
-    const { native, books } = environment()
     this.#owner = undefined
-    native.put(claim)
-    books.end(this.#record, claim)
+    environment().books.end(this.#record, claim)
   }
 
   [Symbol.dispose](): void {

@@ -3,10 +3,10 @@ import { checkNbytes, checkRange } from './arguments.ts'
 import { toUuid } from './core/bytes.ts'
 import { OPEN_UNCHECKED, VENDOR_UNCHECKED, checkVendor } from './core/inspect.ts'
 import { BACKENDS, HEADER, LAYOUTS, MESSAGES, SECTIONS, VERDICTS, type LayoutName } from './core/names.generated.ts'
-import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources } from './descriptor_search.ts'
+import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources, type Found } from './descriptor_search.ts'
 import type { Device } from './device.ts'
 import { environment } from './environment.ts'
-import { HandleError, fromNative, typeError } from './errors.ts'
+import { HandleError, checked, fromNative, typeError } from './errors.ts'
 import { PreparedPolicy } from './core/policy.ts'
 import { layoutTraits, type LayoutTraits } from './layouts.ts'
 import { Held, type Claimed } from './held.ts'
@@ -79,17 +79,26 @@ export class EnvelopeOpening extends Held {
     const u8 = core.u8
     const handle = at + handleOffset(u8, at)
     const entryAt = descriptorEntryAt(u8, at, handle)
-    const found = findDescriptor(this.#sources, { traits: this.#traits, handleAt: handle, envelopeAt: at, entryAt }, status === 0)
+    const wanted = { traits: this.#traits, handleAt: handle, envelopeAt: at, entryAt }
+    const found = findDescriptor(this.#sources, wanted, status === 0)
+    const open = (descriptor: Found | undefined): number => {
+      try {
+        return native.open(
+          this.device.backendIndex, this.device.index, u8[at + HEADER.layout]!, u8, handle, u32(u8, handle - 4), id,
+          size(u8, at + HEADER.allocation_size), entryAt, descriptor?.claim ?? 0, holder,
+        )
+      } finally {
+        descriptor?.done()
+      }
+    }
     let claim: number
     try {
-      claim = native.open(
-        this.device.backendIndex, this.device.index, u8[at + HEADER.layout]!, u8, handle, u32(u8, handle - 4), id,
-        size(u8, at + HEADER.allocation_size), entryAt, found?.claim ?? 0, holder,
-      )
+      claim = open(found)
     } catch (error) {
-      throw fromNative(error)
-    } finally {
-      found?.done()
+      // That the id is open here was a hint: it may be somebody else's memory under the same id, or collected since.
+      const more = isMissing(error) && found === undefined ? findDescriptor(this.#sources, wanted, false) : undefined
+      if (more === undefined) throw fromNative(error)
+      claim = checked(() => open(more))
     }
     return { claim, record: books.add('mapping', id, this.nbytes, claim) }
   }
@@ -185,6 +194,10 @@ function withLengths(refusal: HandleError, raw: Uint8Array, layout: LayoutName):
 
 const DESCRIPTOR_UNCHECKED = 'the descriptor: that it is the exported memory; a raw handle names a number, not a file'
 const EXPORTER_UNCHECKED = 'the exporter: a raw handle says its pid, which another process may have by now'
+
+function isMissing(error: unknown): boolean {
+  return (error as { reason?: string }).reason === 'descriptor-missing'
+}
 
 function openable(code: number): LayoutTraits {
   const traits = layoutTraits(code)

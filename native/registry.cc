@@ -82,6 +82,7 @@ void Registry::end_environment(EnvironmentId env) noexcept {
   Environment& ending = found->second;
   for (; !ending.live.empty(); ending.live.pop_back()) {
     Claim& claim = ending.live.back();
+    State::give_back(claim);
     all->claims.erase(claim.id);
     all->release(*claim.resource, dead);
   }
@@ -116,7 +117,13 @@ ClaimId Registry::adopt(EnvironmentId env, Backend& backend, uint32_t device, vo
   resource.driver_owned = true;
   resource.allocation_nbytes = resource.memory.nbytes;
   fault_point("allocate.register");
-  return all.admit(env, fresh, ClaimKind::allocation, OpenPath::none);
+  Resource* const own = all.allocation_at(backend, pointer);
+  const ClaimId claim = all.admit(env, fresh, ClaimKind::allocation, OpenPath::none);
+  if (own != nullptr) {
+    ++own->claims;
+    resource.keeps = own;
+  }
+  return claim;
 }
 
 ExportedHandle Registry::get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out) {
@@ -150,6 +157,7 @@ ClaimId Registry::open(EnvironmentId env, Backend& backend, const OpenRequest& r
     for (auto entry = range.first; entry != range.second; ++entry) {
       Resource& live = *entry->second;
       const bool own = live.kind == ResourceKind::allocation;
+      if (own && live.memory.adopted) continue;  // its owner may free it: it is mapped, below
       if (live.backend == &backend && live.memory.device == request.device &&
           live.allocation_nbytes == request.allocation_nbytes && backend.names(request, live.memory)) {
         return all.take(env, live, ClaimKind::mapping, own ? OpenPath::self : OpenPath::cached);
@@ -161,11 +169,18 @@ ClaimId Registry::open(EnvironmentId env, Backend& backend, const OpenRequest& r
       }
     }
   }
+  OpenRequest opening = request;
+  UniqueFd own_descriptor;
+  Resource* const adopted = is_some(id) ? all.allocation_of(id) : nullptr;
+  if (adopted != nullptr && request.descriptor < 0 && adopted->backend == &backend) {
+    own_descriptor = backend.descriptor(adopted->memory);
+    opening.descriptor = own_descriptor.get();
+  }
   std::list<Resource> fresh;
   Resource& resource = fresh.emplace_back(ResourceKind::mapping, &backend);
   resource.allocation = id;
   resource.allocation_nbytes = request.allocation_nbytes;
-  resource.memory = backend.open(request);
+  resource.memory = backend.open(opening);
   resource.driver_owned = true;
   check_opened(backend, resource.memory, request.allocation_nbytes);
   fault_point("open.register");
@@ -208,6 +223,7 @@ void Registry::finalize(ClaimId claim) noexcept {
   const auto found = all->claims.find(claim);
   if (found == all->claims.end() || found->second->resource == nullptr) return;
   const Claims::iterator ending = found->second;
+  State::give_back(*ending);
   Resource& resource = *std::exchange(ending->resource, nullptr);
   const auto taker = all->environments.find(ending->env);
   const bool is_view = ending->kind == ClaimKind::view;

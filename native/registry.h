@@ -62,7 +62,8 @@ class Registry {
   // By allocation id: an allocation of this process (self), a live mapping (cached), or the driver (mapped). A live
   // resource of that id whose vendor handle, size, device or backend is not the request's is refused, not served.
   ClaimId open(EnvironmentId env, Backend& backend, const OpenRequest& request);
-  // The backend's calls on memory of this process. Memory that was opened by IPC is refused: Failure{state, "ipc-memory"}.
+  // The backend's calls on memory of this process. put() is for a get() whose handle no exported claim was taken for: the
+  // end of such a claim gives the handle back by itself. Memory that was opened by IPC is refused: Failure{state, "ipc-memory"}.
   ExportedHandle get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out);
   void put(EnvironmentId env, ClaimId claim);
   UniqueFd memory_descriptor(EnvironmentId env, ClaimId claim);

@@ -36,6 +36,7 @@ struct Resource {
   AllocationId allocation;
   uint64_t allocation_nbytes = 0;  // what a handle for this memory says; a driver may round its extent up
   uint64_t claims = 0;
+  Resource* keeps = nullptr;  // the allocation of ours that this one was adopted from, under a claim of this one's
   std::list<Resource>::iterator position;
 };
 
@@ -197,6 +198,7 @@ struct Registry::State {
   // peer may have sent one whose file system answers a close when it likes.
   void release(Resource& resource, std::list<Resource>& dead) noexcept {
     if (--resource.claims > 0) return;
+    Resource* const kept = resource.keeps;
     if (is_some(resource.allocation)) forget(resource);
     if (resource.memory.fd) descriptors[resource.memory.fd.get()] = false;
     if (resource.kind == ResourceKind::descriptor) {
@@ -204,12 +206,31 @@ struct Registry::State {
     } else {
       resources.erase(resource.position);
     }
+    if (kept != nullptr) release(*kept, dead);
+  }
+
+  // An export's claim has a handle of the driver's, which goes back with it.
+  static void give_back(const Claim& claim) noexcept {
+    Resource& resource = *claim.resource;
+    if (claim.kind == ClaimKind::exported && resource.driver_owned) resource.backend->put(resource.memory);
+  }
+
+  // The allocation of ours that the address is in.
+  Resource* allocation_at(const Backend& backend, const void* pointer) {
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    for (Resource& resource : resources) {
+      if (resource.kind != ResourceKind::allocation || resource.backend != &backend || resource.memory.adopted) continue;
+      const auto base = reinterpret_cast<uintptr_t>(resource.memory.base);
+      if (address >= base && address - base < resource.memory.nbytes) return &resource;
+    }
+    return nullptr;
   }
 
   // Ends a claim and forgets it.
   void drop(std::unordered_map<ClaimId, Claims::iterator>::iterator found, std::list<Resource>& dead) noexcept {
     const Claims::iterator claim = found->second;
     Resource& resource = *claim->resource;
+    give_back(*claim);
     (claim->kind == ClaimKind::view ? views : environments.find(claim->env)->second.live).erase(claim);
     claims.erase(found);
     release(resource, dead);

@@ -25,6 +25,12 @@ std::string choose() {
   // Adapter v1 takes any value for yes, adapter v2 a 1: who says 0 gets what that says from both.
   if (variable("UR_L0_DISABLE_USM_ALLOCATOR") == "0") ::unsetenv("UR_L0_DISABLE_USM_ALLOCATOR");
   else ::setenv("UR_L0_DISABLE_USM_ALLOCATOR", "1", 0);
+  // Standard output is for the program's own results.
+  std::string log = variable("UMF_LOG");
+  const std::string to_stdout = "output:stdout";
+  if (const size_t at = log.find(to_stdout); at != std::string::npos) {
+    ::setenv("UMF_LOG", log.replace(at, to_stdout.size(), "output:stderr").c_str(), 1);
+  }
   ::setenv("UMF_MAX_OPENED_IPC_HANDLES", std::to_string(kMaxCachedMappings).c_str(), 0);
   return folder;
 }

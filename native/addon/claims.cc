@@ -28,9 +28,27 @@ ClaimKind further_kind(uint32_t number) {
   }
 }
 
+// A handle that was got for an export whose claim cannot be taken: the claim's end would have given it back.
+void put_unclaimed(EnvironmentId env, ClaimId of) noexcept {
+  try {
+    Registry::instance().put(env, of);
+  } catch (const Failure&) {
+    // The claim is not this environment's, so there is no handle of its either.
+  }
+}
+
 napi_value claim(Call& call) {
   const ClaimKind kind = further_kind(call.integer(1, "kind", 255));
-  const ClaimId claim = Registry::instance().claim(call.environment(), call.integer(0, "of"), kind);
+  const EnvironmentId env = call.environment();
+  const ClaimId of = call.integer(0, "of");
+  Registry& registry = Registry::instance();
+  ClaimId claim;
+  try {
+    claim = registry.claim(env, of, kind);
+  } catch (...) {
+    if (kind == ClaimKind::exported) put_unclaimed(env, of);
+    throw;
+  }
   return deliver(call, claim, 2, "claim.finalizer");
 }
 

@@ -68,4 +68,23 @@ DescriptorEntry check_descriptor(int fd, const DescriptorEntry& expected, uint64
   return found;
 }
 
+UniqueFd duplicate_of_memory(const char* backend, int fd, const Memory& memory) {
+  const auto gone = [] {
+    return Failure(FailureKind::state, "memory-gone",
+                   "the memory was freed while a handle of it was open, and its descriptor went with it");
+  };
+  UniqueFd copy = duplicate_fd(fd);
+  if (!copy && errno == EBADF) throw gone();
+  if (!copy) throw system_failure(backend, "fcntl(F_DUPFD_CLOEXEC)", errno);
+  DescriptorEntry found{};
+  try {
+    found = identity_of_descriptor(copy.get());
+  } catch (const Failure& failure) {
+    if (failure.kind == FailureKind::descriptor) throw gone();
+    throw;
+  }
+  if (found.inode != memory.identity.inode || found.device != memory.identity.device) throw gone();
+  return copy;
+}
+
 }  // namespace usm_ipc

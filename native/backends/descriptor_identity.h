@@ -21,4 +21,8 @@ inline bool names_same_file(const DescriptorEntry& a, const DescriptorEntry& b) 
   return a.inode != 0 && a.inode == b.inode && a.device == b.device;
 }
 
+// A duplicate of a driver's own descriptor for the memory. Throws Failure{state, "memory-gone"} where that number is
+// another file by now: the memory was freed, by whoever owns it, while a handle of it was out.
+UniqueFd duplicate_of_memory(const char* backend, int fd, const Memory& memory);
+
 }  // namespace usm_ipc

@@ -186,9 +186,7 @@ class LevelZeroBackend final : public Backend {
     if (exports.count == 0) {
       throw Failure(FailureKind::state, "not-exported", "memory has a descriptor while it is exported");
     }
-    UniqueFd fd = duplicate_fd(level_zero_fd(exports.handle.data));
-    if (!fd) throw system_failure("level_zero", "fcntl(F_DUPFD_CLOEXEC)", errno);
-    return fd;
+    return duplicate_of_memory("level_zero", level_zero_fd(exports.handle.data), memory);
   }
 
   Memory open(const OpenRequest& request) override {
@@ -217,7 +215,8 @@ class LevelZeroBackend final : public Backend {
   }
 
   bool names(const OpenRequest& request, const Memory& memory) override {
-    return names_same_file(request.expected, memory.identity);
+    return names_same_file(request.expected, memory.identity) &&
+           level_zero_pool_offset(request.handle) == memory.token;
   }
 
   void write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) override {

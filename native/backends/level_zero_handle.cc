@@ -23,6 +23,7 @@ constexpr size_t kMirror = 22;
 
 constexpr uint8_t kFdHandle = 0;
 constexpr uint8_t kMemoryTypes = 16;
+constexpr uint8_t kDeviceMemory = 0;  // Intel's InternalIpcMemoryType
 
 bool all_zero(const uint8_t* from, const uint8_t* to) {
   return std::all_of(from, to, [](uint8_t byte) { return byte == 0; });
@@ -30,6 +31,13 @@ bool all_zero(const uint8_t* from, const uint8_t* to) {
 
 [[noreturn]] void fail(const char* what) {
   throw Failure(FailureKind::argument, "invalid-vendor-handle", std::string("the Level Zero handle ") + what);
+}
+
+void check_memory_type(uint8_t type) {
+  if (type >= kMemoryTypes) fail("has a memory type that no driver gives");
+  if (type == kDeviceMemory) return;
+  throw Failure(FailureKind::descriptor, "not-device-memory",
+                "the Level Zero handle is not of USM device memory, which is the only kind that is shared");
 }
 
 [[noreturn]] void wrong_form(const char* theirs, const char* ours) {
@@ -40,13 +48,13 @@ bool all_zero(const uint8_t* from, const uint8_t* to) {
 
 void check_classic(const uint8_t* handle) {
   if (!all_zero(handle + kClassicMemoryType + 1, handle + kLevelZeroHandleSize)) wrong_form("opaque", "classic");
-  if (handle[kClassicMemoryType] >= kMemoryTypes) fail("has a memory type that no driver gives");
+  check_memory_type(handle[kClassicMemoryType]);
 }
 
 void check_opaque(const uint8_t* handle) {
   if (static_cast<int32_t>(load_little_endian<uint32_t>(handle + kPid)) <= 0) wrong_form("classic", "opaque");
   if (handle[kHandleType] != kFdHandle) fail("holds no file descriptor");
-  if (handle[kMemoryType] >= kMemoryTypes) fail("has a memory type that no driver gives");
+  check_memory_type(handle[kMemoryType]);
   const auto mirror = load_little_endian<uint64_t>(handle + kMirror);
   const auto number = load_little_endian<uint64_t>(handle + kFd);
   if (mirror != 0 && mirror != number) fail("has been changed: its two descriptor numbers differ");

@@ -138,9 +138,7 @@ class SyclBackend final : public Backend {
       throw Failure(FailureKind::state, "not-exported",
                     "no handle of this memory is out, so its descriptor may be closed");
     }
-    UniqueFd copy = duplicate_fd(state.descriptor);
-    if (!copy) throw system_failure("sycl", "fcntl(F_DUPFD_CLOEXEC)", errno);
-    return copy;
+    return duplicate_of_memory("sycl", state.descriptor, memory);
   }
 
   Memory open(const OpenRequest& request) override {
@@ -154,7 +152,7 @@ class SyclBackend final : public Backend {
     const DescriptorEntry identity = check_descriptor(request.descriptor, request.expected, request.allocation_nbytes);
     const OwnForm& own = own_form(on);
     patch_level_zero_handle(handle.level_zero, own.level_zero, request.descriptor);
-    handle.base = base_values_.value(request.id, identity, handle.id);
+    handle.base = base_values_.value(request.id, identity, request.handle, request.handle_size);
     uint8_t bytes[kSyclV2HandleSize];
     write_own_sycl_handle(handle, own.layout, bytes);
 
@@ -172,6 +170,8 @@ class SyclBackend final : public Backend {
       memory.nbytes = extent.nbytes;
     } catch (...) {
       close(memory);
+      // Else the runtime would give the mapping that has just been refused to the next who asks for it.
+      base_values_.forget(handle.base);
       throw;
     }
     return memory;

@@ -1,31 +1,44 @@
 #include "backends/sycl_base_values.h"
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 namespace usm_ipc {
+namespace {
 
-size_t SyclBaseValues::Hash::operator()(const Key& key) const {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const uint64_t word : {key.id.random, key.id.counter, key.device, key.inode, key.handle_id}) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
+constexpr size_t kOffset = 32;  // in UMF's head
 
-uint64_t SyclBaseValues::value(const AllocationId& id, const DescriptorEntry& identity, uint64_t handle_id) {
+}  // namespace
+
+uint64_t SyclBaseValues::value(const AllocationId& id, const DescriptorEntry& identity, const uint8_t* handle,
+                               size_t size) {
   if (id == AllocationId{}) return fresh();
-  const Key key{id, identity.device, identity.inode, handle_id};
+  const uint64_t words[] = {id.random, id.counter, identity.device, identity.inode};
+  Key key(sizeof words + size, 0);
+  std::memcpy(key.data(), words, sizeof words);
+  std::memcpy(key.data() + sizeof words, handle, size);
+  std::memset(key.data() + sizeof words + kOffset, 0, sizeof(uint64_t));
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) {
     by_use_.splice(by_use_.begin(), by_use_, found->second);
     return found->second->value;
   }
   by_use_.push_front({key, fresh()});
-  by_key_.emplace(key, by_use_.begin());
+  by_key_.emplace(std::move(key), by_use_.begin());
   if (by_use_.size() > capacity_) {
     by_key_.erase(by_use_.back().key);
     by_use_.pop_back();
   }
   return by_use_.front().value;
+}
+
+void SyclBaseValues::forget(uint64_t value) {
+  const auto found =
+      std::find_if(by_use_.begin(), by_use_.end(), [&](const Entry& entry) { return entry.value == value; });
+  if (found == by_use_.end()) return;
+  by_key_.erase(found->key);
+  by_use_.erase(found);
 }
 
 }  // namespace usm_ipc

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <string>
 #include <unordered_map>
 
 #include "allocation_id.h"
@@ -17,23 +18,16 @@ class SyclBaseValues {
  public:
   explicit SyclBaseValues(size_t capacity) : capacity_(capacity) {}
 
-  // The same value for the same allocation, so that the runtime's cached mapping is found, as long as it is among the
-  // last `capacity` that were asked for. A fresh one where the id is zero: nobody has said which allocation it is.
-  uint64_t value(const AllocationId& id, const DescriptorEntry& identity, uint64_t handle_id);
+  // The same value for the same allocation and the same handle bytes (but for the offset in the allocation, which the
+  // runtime's mapping does not depend on), so that the runtime's cached mapping is found, as long as it is among the last
+  // `capacity` that were asked for. A fresh one where the id is zero: nobody has said which allocation it is.
+  uint64_t value(const AllocationId& id, const DescriptorEntry& identity, const uint8_t* handle, size_t size);
+  // What was opened under this value is never to be found again.
+  void forget(uint64_t value);
 
  private:
-  struct Key {
-    AllocationId id;
-    uint64_t device;
-    uint64_t inode;
-    uint64_t handle_id;
-    bool operator==(const Key& o) const {
-      return id == o.id && device == o.device && inode == o.inode && handle_id == o.handle_id;
-    }
-  };
-  struct Hash {
-    size_t operator()(const Key& key) const;
-  };
+  // Allocation id, file identity and handle, byte for byte.
+  using Key = std::string;
   struct Entry {
     Key key;
     uint64_t value;
@@ -44,7 +38,7 @@ class SyclBaseValues {
   const size_t capacity_;
   uint64_t next_ = 1;
   std::list<Entry> by_use_;  // latest first
-  std::unordered_map<Key, std::list<Entry>::iterator, Hash> by_key_;
+  std::unordered_map<Key, std::list<Entry>::iterator> by_key_;
 };
 
 }  // namespace usm_ipc

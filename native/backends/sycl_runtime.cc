@@ -49,7 +49,16 @@ std::vector<std::string> runtime_folders() {
 
 // A runtime that the process has already is the one: two would not share their memory's books.
 std::string load_runtime() {
+  // Without it the runtime loops for ever.
+  if (!exists("/proc/self/maps")) return "the SYCL runtime needs /proc, which is not mounted here";
   if (::dlopen(kRuntime, RTLD_NOLOAD | RTLD_NOW) != nullptr) return "";
+  const char* const chosen = std::getenv("USM_IPC_SYCL");
+  if (chosen != nullptr && *chosen != 0) {
+    const std::string folder = chosen;
+    if (!exists(folder + "/lib/" + kRuntime) && !exists(folder + "/" + kRuntime)) {
+      return "USM_IPC_SYCL names " + folder + ", where there is no " + kRuntime + " (nor in lib below it)";
+    }
+  }
   for (const std::string& folder : runtime_folders()) {
     const std::string path = folder + "/" + kRuntime;
     if (!exists(path)) continue;

@@ -55,6 +55,8 @@ IpcMemHandle write_handle(HandleForm form, int fd, uint8_t memory_type) {
   return handle;
 }
 
+uint64_t handle_pool_offset(const IpcMemHandle& handle) { return load<uint64_t>(handle, 8); }
+
 int handle_fd(const IpcMemHandle& handle) { return load<int32_t>(handle, 0); }
 
 uint8_t handle_memory_type(HandleForm form, const IpcMemHandle& handle) {

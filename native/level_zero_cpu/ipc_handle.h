@@ -11,6 +11,7 @@ constexpr uint8_t kHandleOfDeviceMemory = 0;
 constexpr uint8_t kHandleOfHostMemory = 1;
 
 IpcMemHandle write_handle(HandleForm form, int fd, uint8_t memory_type);
+uint64_t handle_pool_offset(const IpcMemHandle& handle);
 int handle_fd(const IpcMemHandle& handle);
 uint8_t handle_memory_type(HandleForm form, const IpcMemHandle& handle);
 

@@ -170,6 +170,7 @@ void MemoryTable::put_handle(const IpcMemHandle& handle) {
 
 void* MemoryTable::open_handle(DeviceHandle& device, const IpcMemHandle& handle) {
   const HandleForm form = config().handles;
+  require(handle_pool_offset(handle) == 0, kUnsupportedFeature);  // no memory of this driver is pooled
   const UniqueFd file = import_fd(form, handle);
   require(static_cast<bool>(file), kInvalidArgument);
   const size_t size = memory_file_size(file.get());

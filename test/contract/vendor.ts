@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { IPCMemoryHandle, MemoryUSMDevice, MemoryUSMHost, decode, ledger, type OpenVendorOptions } from '../../host/index.ts'
 import type { LayoutName } from '../../host/core/index.ts'
+import { openDescriptors } from '../support/counts.ts'
+import { asForeign, forged, handleAt } from '../support/forge.ts'
+import { collectUntil } from '../support/gc.ts'
 import { refused } from '../support/refused.ts'
 import { unchanged, unmapped } from '../support/unchanged.ts'
 import { NBYTES, bytesOf, exported, pattern, type Exported } from './support.ts'
@@ -148,6 +151,60 @@ export const vendor: ContractCase[] = [
       assert.deepEqual(bytesOf(mapped), pattern(NBYTES))
       adopted.close()
       assert.deepEqual(bytesOf(owned.memory), pattern(NBYTES), 'closing frees nothing of the owner\'s')
+    },
+  },
+  {
+    smoke: true,
+    name: 'memory of our own that was adopted by its pointer lives as long as what was made of it',
+    run(backend) {
+      const owned = exported(backend)
+      const adopted = MemoryUSMDevice.fromPointer(owned.memory.pointer, NBYTES, { device: backend.selector })
+      owned[Symbol.dispose]()
+      assert.deepEqual(bytesOf(adopted), pattern(NBYTES))
+      const handle = new IPCMemoryHandle(adopted)
+      const mapped = IPCMemoryHandle.open(handle.toBytes(), backend.selector)
+      const foreign = backend.openMapped!(handle)
+      adopted.close()
+      handle.close()
+      for (const memory of [mapped, foreign]) {
+        assert.deepEqual(bytesOf(memory), pattern(NBYTES), 'a mapping of adopted memory is the driver\'s, not the owner\'s')
+        memory.close()
+      }
+    },
+  },
+  {
+    smoke: true,
+    name: 'a forged handle of another kind of memory is refused first, and spoils nothing for the honest one',
+    run(backend) {
+      using shared = exported(backend)
+      const descriptor = shared.handle.descriptors[0]!
+      const honest = asForeign(shared.bytes)
+      const at = handleAt(honest) + raw(shared).levelZero
+      const lying = forged(honest, (view) => {
+        const isOpaque = view.getUint32(at + 16, true) !== 0
+        view.setUint8(at + (isOpaque ? 21 : 16), 1)
+      })
+      const by = (bytes: Uint8Array) => () => IPCMemoryHandle.open(bytes, backend.selector, undefined, { descriptor })
+      unmapped(() => refused(by(lying), 'HandleError', 'NOT_DEVICE_MEMORY', /not of USM device memory/))
+      using mapped = by(honest)()
+      assert.deepEqual(bytesOf(mapped), pattern(NBYTES))
+    },
+  },
+  {
+    collects: true,
+    name: 'exports that nobody closed give their handles back when they are collected',
+    async run(backend) {
+      using shared = exported(backend)
+      const descriptors = openDescriptors()
+      ;(() => {
+        for (let i = 0; i < 20; i++) {
+          const other = new MemoryUSMDevice(NBYTES, { device: backend.selector })
+          void new IPCMemoryHandle(other).descriptors
+        }
+        void new IPCMemoryHandle(shared.memory)
+      })()
+      assert(openDescriptors() > descriptors)
+      assert(await collectUntil(() => openDescriptors() <= descriptors), `${openDescriptors()} descriptors, ${descriptors} before`)
     },
   },
   {
