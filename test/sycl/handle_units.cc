@@ -59,20 +59,34 @@ int base_values() {
   const DescriptorEntry file{DescriptorKind::memfd, 1, 2};
   const AllocationId id{7, 1};
 
-  const uint64_t first = values.value(id, file, 1);
+  uint8_t one[kSyclV2HandleSize] = {1};
+  uint8_t two[kSyclV2HandleSize] = {2};
+  uint8_t interior[kSyclV2HandleSize] = {1};
+  interior[32] = 64;  // the offset in the allocation
+  uint8_t larger[kSyclV2HandleSize] = {1};
+  larger[24] = 1;  // the base size
+  const auto value = [&](const AllocationId& of, const DescriptorEntry& in, const uint8_t* handle) {
+    return values.value(of, in, handle, kSyclV2HandleSize);
+  };
+  const uint64_t first = value(id, file, one);
   seen.insert(first);
-  EXPECT(first != 0 && values.value(id, file, 1) == first);
-  // Another handle id, file or allocation is something else.
-  EXPECT(seen.insert(values.value(id, file, 2)).second);
-  EXPECT(seen.insert(values.value(id, {DescriptorKind::memfd, 1, 3}, 1)).second);
-  EXPECT(seen.insert(values.value({7, 2}, file, 1)).second);
-  EXPECT(values.value(id, file, 1) == first);
+  EXPECT(first != 0 && value(id, file, one) == first && value(id, file, interior) == first);
+  // Another handle, file or allocation is something else.
+  EXPECT(seen.insert(value(id, file, two)).second && seen.insert(value(id, file, larger)).second);
+  EXPECT(value(id, file, one) == first);
+  EXPECT(seen.insert(value(id, {DescriptorKind::memfd, 1, 3}, one)).second);
+  EXPECT(seen.insert(value({7, 2}, file, one)).second);
+  EXPECT(value(id, file, one) == first);
   // Nobody has said which allocation it is: never the same.
-  for (int i = 0; i < 10; i++) EXPECT(seen.insert(values.value({}, file, 1)).second);
-  EXPECT(values.value(id, file, 1) == first);
+  for (int i = 0; i < 10; i++) EXPECT(seen.insert(value({}, file, one)).second);
+  EXPECT(value(id, file, one) == first);
+  // What was refused is never found again.
+  values.forget(first);
+  const uint64_t again = value(id, file, one);
+  EXPECT(seen.insert(again).second && value(id, file, one) == again);
   // Forgotten after `capacity` others, and its value is not given to anyone again.
-  for (uint64_t i = 0; i < kCapacity; i++) EXPECT(seen.insert(values.value({8, i}, file, 1)).second);
-  EXPECT(seen.insert(values.value(id, file, 1)).second);
+  for (uint64_t i = 0; i < kCapacity; i++) EXPECT(seen.insert(value({8, i}, file, one)).second);
+  EXPECT(seen.insert(value(id, file, one)).second);
   return 0;
 }
 

@@ -38,7 +38,8 @@ syclTest('nothing is missing', (t) => {
 })
 
 syclTest('no SYCL runtime', (t) => {
-  t.regex(reason({ USM_IPC_SYCL: NOWHERE, XDG_CACHE_HOME: NOWHERE }), /libsycl\.so\.9.*not found.*pip install intel-sycl-rt.*npm run setup:sycl/)
+  t.regex(reason({ USM_IPC_SYCL: NOWHERE, XDG_CACHE_HOME: NOWHERE }), /USM_IPC_SYCL names .*, where there is no libsycl\.so\.9/)
+  t.regex(reason({ USM_IPC_SYCL: '', VIRTUAL_ENV: '', XDG_CACHE_HOME: NOWHERE }), /libsycl\.so\.9.*not found.*pip install intel-sycl-rt.*npm run setup:sycl/)
 })
 
 syclTest('the runtime is found by an activated virtual environment, and in the cache', (t) => {
@@ -62,6 +63,6 @@ syclTest('the library is not built beside the addon', (t) => inFolder((folder) =
 }))
 
 syclTest('no device', (t) => {
-  t.regex(reason({ USM_IPC_ZE_FAULT: 'zeDeviceGet:*:0x70000001' }), /no Level Zero device.*USM_IPC_SOFTWARE_DRIVER=1/)
+  t.regex(reason({ USM_IPC_ZE_FAULT: 'zeDeviceGet:*:0x70000001' }), /finds no device of the software driver/)
   t.regex(reason({ USM_IPC_ZE_FAULT: 'zeDeviceGetRootDevice:*:0x70000001' }), /sycl::\S+ failed: UR_RESULT_ERROR_DEVICE_LOST/)
 })
