@@ -5,8 +5,10 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { DriverError, IPCMemoryHandle, MemoryUSMDevice, getMemHandle } from '../../host/index.ts'
 import { HEADER } from '../../host/core/index.ts'
+import { addon } from '../../host/addon.ts'
 import { DEADLINE, decode, encode, hear, say, startChild } from '../support/child.ts'
 import { asForeign, forged, handleAt } from '../support/forge.ts'
+import { collectUntil } from '../support/gc.ts'
 import { refused } from '../support/refused.ts'
 import { unchanged } from '../support/unchanged.ts'
 import { party } from './party.ts'
@@ -38,6 +40,31 @@ test.serial('a live exporter: the bytes are enough where allowPidfd is given', a
       const first = new Uint8Array(1)
       mapped.copyTo(first)
       t.is(first[0], 1)
+    })
+  })
+})
+
+test.serial('a mapping that was collected is fetched anew, before anybody has looked into the books', async (t) => {
+  await withExporter(async (bytes) => {
+    ;(() => void open(bytes)())()
+    // Not ledger(): that would take out of the books what is meant to be in them still.
+    t.true(await collectUntil(() => addon().book().resources.length === 0))
+    using again = open(bytes)()
+    t.is(again.path, 'mapped')
+  })
+})
+
+test.serial('who opens other memory under an honest id first does not keep the honest handle out', async (t) => {
+  await withExporter(async (bytes) => {
+    await withExporter((others) => {
+      // Another exporter's envelope under the first one's allocation id.
+      const at = HEADER.allocation_random
+      const lying = forged(others, (_, changed) => changed.set(bytes.subarray(at, at + 16), at))
+      using first = open(lying)()
+      t.is(first.path, 'mapped')
+      using honest = open(bytes)()
+      t.is(honest.path, 'mapped')
+      t.not(honest.pointer, first.pointer)
     })
   })
 })
