@@ -1,19 +1,13 @@
-// The bytes in memory: copies in and out, and the view that copies nothing.
+// The bytes in memory: copies in and out, whose ranges the backends check, and the view that copies nothing.
 #include <string>
 
 #include "addon/claims.h"
 #include "addon/methods.h"
+#include "backends/memory_range.h"
 #include "fault.h"
 
 namespace usm_ipc {
 namespace {
-
-void check_range(const Memory& memory, uint64_t offset, uint64_t nbytes) {
-  if (offset <= memory.nbytes && nbytes <= memory.nbytes - offset) return;
-  throw Failure(FailureKind::argument, "out-of-bounds",
-                std::to_string(nbytes) + " bytes at offset " + std::to_string(offset) + " are not inside memory of " +
-                    std::to_string(memory.nbytes) + " bytes");
-}
 
 void check_writable(const ClaimInfo& claim) {
   if (!is_read_only_import(claim)) return;
@@ -24,7 +18,6 @@ napi_value read(Call& call) {
   const ClaimInfo claim = memory_claim(call, 0, "claim");
   const uint64_t offset = call.integer(1, "offset");
   const Span target = call.bytes(2, "target");
-  check_range(*claim.memory, offset, target.size);
   claim.backend->read(*claim.memory, offset, target.data, target.size);
   return nullptr;
 }
@@ -34,7 +27,6 @@ napi_value write(Call& call) {
   const uint64_t offset = call.integer(1, "offset");
   const Span source = call.bytes(2, "source");
   check_writable(claim);
-  check_range(*claim.memory, offset, source.size);
   claim.backend->write(*claim.memory, offset, source.data, source.size);
   return nullptr;
 }
@@ -50,8 +42,6 @@ napi_value copy(Call& call) {
                   "copy() works inside one backend; use copyTo() and copyFrom() between two");
   }
   check_writable(to);
-  check_range(*to.memory, to_offset, nbytes);
-  check_range(*from.memory, from_offset, nbytes);
   to.backend->copy(*to.memory, to_offset, *from.memory, from_offset, nbytes);
   return nullptr;
 }
@@ -62,7 +52,6 @@ napi_value fill(Call& call) {
   const uint64_t nbytes = call.integer(2, "nbytes");
   const auto value = static_cast<uint8_t>(call.integer(3, "value", 255));
   check_writable(claim);
-  check_range(*claim.memory, offset, nbytes);
   claim.backend->fill(*claim.memory, offset, nbytes, value);
   return nullptr;
 }
@@ -85,14 +74,14 @@ napi_value view(Call& call) {
   const uint64_t offset = call.integer(1, "offset");
   const uint64_t nbytes = call.integer(2, "nbytes");
   if (nbytes == 0) throw Failure(FailureKind::argument, "zero-size", "a view has 1 byte or more");
-  check_range(*claim.memory, offset, nbytes);
+  uint8_t* const data = range_of_memory(*claim.memory, offset, nbytes);
   if (!claim.memory->host_addressable) {
     throw Failure(FailureKind::state, "not-host-addressable",
                   "the host cannot address this memory; use copyTo() and copyFrom()");
   }
   if (is_read_only_import(claim)) {
     throw Failure(FailureKind::state, "read-only",
-                  "this memory was shared read-only, and a write through a view would be a SIGSEGV; use read()");
+                  "this memory was shared read-only, and a write through a view would be a SIGSEGV; use copyTo()");
   }
   const EnvironmentId env = call.environment();
   const ClaimId view = Registry::instance().claim(env, call.integer(0, "claim"), ClaimKind::view);
@@ -101,7 +90,7 @@ napi_value view(Call& call) {
   try {
     result = Napi::Object::New(call.env());
     result.Set("claim", static_cast<double>(view));
-    buffer = create_buffer(call, static_cast<uint8_t*>(claim.memory->base) + offset, nbytes, view);
+    buffer = create_buffer(call, data, nbytes, view);
   } catch (...) {
     Registry::instance().cancel_view(env, view);
     throw;
