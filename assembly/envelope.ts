@@ -4,17 +4,16 @@ import { fail } from "./fail";
 import { layoutBackend, layoutKind } from "./layouts/layouts";
 import { checkSections } from "./sections";
 import { Verdict } from "./verdict";
-import { BackendCode, Header, Kind, MAGIC, MAJOR, MAX_ENVELOPE, MAX_SIZE, headerCheck } from "./wire";
+import { BackendCode, Flags, Header, Kind, MAGIC, MAJOR, MAX_ENVELOPE, MAX_SIZE, headerCheck, isAuthenticated, trailerLength } from "./wire";
 
 const MAGIC_BYTES: u32 = 6;
-const TRAILER: u32 = 4;
 
 export function checkEnvelope(p: u32, length: u32): Verdict {
   const verdict = checkOutside(p, length);
   if (verdict != Verdict.Ok) return verdict;
   const header = checkHeader(p);
   if (header != Verdict.Ok) return header;
-  return checkSections(p, p + load<u16>(p + Header.headerLength), p + length - TRAILER);
+  return checkSections(p, p + load<u16>(p + Header.headerLength), p + length - trailerLength(p));
 }
 
 function checkOutside(p: u32, length: u32): Verdict {
@@ -33,18 +32,20 @@ function checkOutside(p: u32, length: u32): Verdict {
   }
   const total = load<u32>(p + Header.totalLength);
   if (total > MAX_ENVELOPE) return fail(Verdict.TooLong, p + Header.totalLength);
-  if (total < headerLength + TRAILER || ((total - headerLength - TRAILER) & 7) != 0) {
+  const trailer = trailerLength(p);
+  if (total < headerLength + trailer || ((total - headerLength - trailer) & 7) != 0) {
     return fail(Verdict.BadTotalLength, p + Header.totalLength);
   }
   if (length < total) return fail(Verdict.Truncated, p + length);
   if (length > total) return fail(Verdict.TrailingBytes, p + total);
-  if (crc32c(p, total - TRAILER) != load<u32>(p + total - TRAILER)) return fail(Verdict.BadChecksum, p + total - TRAILER);
+  const end = p + total - trailer;
+  if (crc32c(p, end - p) != load<u32>(end)) return fail(Verdict.BadChecksum, end);
   return Verdict.Ok;
 }
 
 function checkHeader(p: u32): Verdict {
   if (load<u8>(p + Header.check) != headerCheck(p)) return fail(Verdict.BadCheckByte, p + Header.check);
-  if (load<u16>(p + Header.flags) != 0) return fail(Verdict.UnknownFlags, p + Header.flags);
+  if ((load<u16>(p + Header.flags) & ~Flags.AUTHENTICATED) != 0) return fail(Verdict.UnknownFlags, p + Header.flags);
   if (load<u8>(p + Header.reserved) != 0) return fail(Verdict.ReservedNotZero, p + Header.reserved);
   const kind: i32 = load<u8>(p + Header.kind);
   if (kind < Kind.Memory || kind > Kind.RemoteMemory) return fail(Verdict.UnknownKind, p + Header.kind);
@@ -66,7 +67,9 @@ function checkHeader(p: u32): Verdict {
   if (load<u64>(p + Header.allocationRandom) == 0) return fail(Verdict.BadAllocationId, p + Header.allocationRandom);
   if (load<u64>(p + Header.allocationCounter) == 0) return fail(Verdict.BadAllocationId, p + Header.allocationCounter);
   if (load<i32>(p + Header.pid) <= 0) return fail(Verdict.BadPid, p + Header.pid);
-  if (load<u32>(p + Header.keyId) != 0) return fail(Verdict.KeyWithoutAuthentication, p + Header.keyId);
+  if (isAuthenticated(p) != (load<u32>(p + Header.keyId) != 0)) {
+    return fail(isAuthenticated(p) ? Verdict.AuthenticationWithoutKey : Verdict.KeyWithoutAuthentication, p + Header.keyId);
+  }
   const created = load<u64>(p + Header.created);
   const expires = load<u64>(p + Header.expires);
   if (created > MAX_SIZE) return fail(Verdict.BadLifetime, p + Header.created);

@@ -3,16 +3,20 @@
 import { FIELDS, FIELD_RECORD, begin, end as endFields } from "./describe/field";
 import { describeEnvelope } from "./describe/envelope";
 import { fieldNameOf, valueNameOf } from "./describe/names";
+import { checkArray } from "./array";
 import { crc32c as crc, crc32cTables } from "./digest/crc32c";
+import { hmacAbsorb, hmacBegin, hmacEnd } from "./digest/hmac";
+import { DIGEST, shaAbsorb, shaBegin, shaEnd, shaWipe } from "./digest/sha256";
 import { checkEnvelope } from "./envelope";
 import { fail, failedAt } from "./fail";
 import { IO, IO_SIZE, LEDGER, inIo, writeText } from "./io";
+import { KEY_RECORD, wipeKeys } from "./keys";
 import { checkHandle, describeHandle, layoutBackend } from "./layouts/layouts";
 import * as books from "./ledger/ledger";
-import { POLICY_SIZE, checkPolicy } from "./policy";
+import { POLICY_KEYS, POLICY_KEY_COUNT, POLICY_SIZE, checkPolicy } from "./policy";
 import * as sealing from "./seal";
 import { VERDICTS, Verdict, verdictMessageOf, verdictNameOf } from "./verdict";
-import { MAX_ENVELOPE, Section, Header, padded } from "./wire";
+import { MAX_ENVELOPE, MAX_SIZE, Section, Header, padded, trailerLength } from "./wire";
 
 const ABI_VERSION: u32 = 0;
 
@@ -45,21 +49,47 @@ export function failureAddress(): u32 { return failedAt; }
 
 // Validating.
 
-/** policy 0: none. */
+/** policy 0: none. Its keys are wiped. */
 export function validate(pointer: u32, length: u32, policy: u32): u32 {
-  if (!inIo(pointer, length) || (policy != 0 && !inIo(policy, POLICY_SIZE))) return fail(Verdict.BadSpan, pointer);
+  if (policy == 0) return inIo(pointer, length) ? checkEnvelope(pointer, length) : fail(Verdict.BadSpan, pointer);
+  if (!inIo(policy, POLICY_SIZE)) return fail(Verdict.BadSpan, pointer);
+  const keys = load<u32>(policy + POLICY_KEYS);
+  const count = load<u32>(policy + POLICY_KEY_COUNT);
+  const verdict = keysInIo(keys, count) ? underPolicy(pointer, length, policy, keys, count) : fail(Verdict.BadSpan, pointer);
+  if (count != 0) wipeKeys(keys, count);
+  return verdict;
+}
+
+function underPolicy(pointer: u32, length: u32, policy: u32, keys: u32, count: u32): Verdict {
+  if (!inIo(pointer, length)) return fail(Verdict.BadSpan, pointer);
   const verdict = checkEnvelope(pointer, length);
-  return verdict != Verdict.Ok || policy == 0 ? verdict : checkPolicy(pointer, policy);
+  return verdict == Verdict.Ok ? checkPolicy(pointer, policy, keys, count) : verdict;
+}
+
+function keysInIo(keys: u32, count: u32): bool {
+  return count == 0 || (count <= IO_SIZE / KEY_RECORD && inIo(keys, count * KEY_RECORD));
 }
 
 /** `list` holds `count` pairs (u32 pointer, u32 length); their verdicts go to `out`, one byte each. Returns bad-span or ok. */
 export function validateBatch(list: u32, count: u32, policy: u32, out: u32): u32 {
-  if (count > IO_SIZE / 8 || !inIo(list, count * 8) || !inIo(out, count)) return fail(Verdict.BadSpan, list);
-  for (let i: u32 = 0; i < count; i++) {
+  // Read once: what is written to `out` may lie over the policy.
+  const known = policy == 0 || inIo(policy, POLICY_SIZE);
+  const keys = policy != 0 && known ? load<u32>(policy + POLICY_KEYS) : 0;
+  const keyCount = policy != 0 && known ? load<u32>(policy + POLICY_KEY_COUNT) : 0;
+  // Verdicts over the keys would be wiped with them, to zero: ok.
+  const apart = keyCount == 0 || (keysInIo(keys, keyCount) && (out + count <= keys || keys + keyCount * KEY_RECORD <= out));
+  const fits = apart && count <= IO_SIZE / 8 && inIo(list, count * 8) && inIo(out, count);
+  for (let i: u32 = 0; fits && i < count; i++) {
     const item = list + (i << 3);
-    store<u8>(out + i, <u8>validate(load<u32>(item), load<u32>(item + 4), policy));
+    const pointer = load<u32>(item);
+    const length = load<u32>(item + 4);
+    let verdict = Verdict.BadSpan;
+    if (!known) fail(verdict, pointer);
+    else verdict = policy == 0 ? <Verdict>validate(pointer, length, 0) : underPolicy(pointer, length, policy, keys, keyCount);
+    store<u8>(out + i, <u8>verdict);
   }
-  return Verdict.Ok;
+  if (keyCount != 0) wipeKeys(keys, keyCount);
+  return fits ? Verdict.Ok : fail(Verdict.BadSpan, list);
 }
 
 /** A raw vendor handle whose layout is known. */
@@ -67,6 +97,13 @@ export function validateHandle(layout: i32, pointer: u32, length: u32): u32 {
   if (!inIo(pointer, length)) return fail(Verdict.BadSpan, pointer);
   if (layoutBackend(layout) == 0) return fail(Verdict.UnknownLayout, pointer);
   return checkHandle(layout, pointer, length, 0);
+}
+
+/** Array metadata as an array section has it, for a range of `nbytes`. */
+export function validateArray(pointer: u32, length: u32, nbytes: f64): u32 {
+  if (!inIo(pointer, length)) return fail(Verdict.BadSpan, pointer);
+  if (!(nbytes >= 0) || nbytes > <f64>MAX_SIZE || floor(nbytes) != nbytes) return fail(Verdict.BadArray, pointer);
+  return checkArray(pointer, length, <u64>nbytes);
 }
 
 // Reading.
@@ -92,8 +129,8 @@ export function fieldRecordSize(): u32 { return FIELD_RECORD; }
 
 /** Address of the first section of that type in a VALID envelope (its bytes begin 8 further), or 0. */
 export function findSection(pointer: u32, length: u32, type: u32): u32 {
-  if (!inIo(pointer, length) || length < Header.length + 4) return 0;
-  const end = pointer + length - 4;
+  if (!inIo(pointer, length) || length < Header.length || length - Header.length < trailerLength(pointer)) return 0;
+  const end = pointer + length - trailerLength(pointer);
   let at = pointer + load<u16>(pointer + Header.headerLength);
   while (at < end && end - at >= Section.bytes) {
     const size = load<u32>(at + Section.length);
@@ -116,11 +153,49 @@ export function sealSection(pointer: u32, capacity: u32, type: u32, flags: u32, 
   return sealing.sealSection(pointer, capacity, type, flags, bytes, length);
 }
 export function sealEnd(pointer: u32, capacity: u32): i32 {
-  if (!inIo(pointer, capacity) || capacity < Header.length) return -<i32>Verdict.BadSpan;
-  return sealing.sealEnd(pointer, capacity);
+  if (!sealable(pointer, capacity)) return -<i32>Verdict.BadSpan;
+  return sealing.sealEnd(pointer, capacity, 0);
+}
+/** The envelope gets a tag. The key record at `key` is wiped. */
+export function sealEndAuthenticated(pointer: u32, capacity: u32, key: u32): i32 {
+  if (!inIo(key, KEY_RECORD)) return -<i32>Verdict.BadSpan;
+  const result = sealable(pointer, capacity) ? sealing.sealEnd(pointer, capacity, key) : -<i32>Verdict.BadSpan;
+  wipeKeys(key, 1);
+  return result;
+}
+/** A valid envelope gets a tag, instead of the one that it may have. The key record at `key` is wiped. */
+export function authenticate(pointer: u32, capacity: u32, key: u32): i32 {
+  if (!inIo(key, KEY_RECORD)) return -<i32>Verdict.BadSpan;
+  const result = sealable(pointer, capacity) ? sealing.authenticate(pointer, capacity, key) : -<i32>Verdict.BadSpan;
+  wipeKeys(key, 1);
+  return result;
+}
+function sealable(pointer: u32, capacity: u32): bool {
+  return inIo(pointer, capacity) && capacity >= Header.length;
 }
 export function crc32c(pointer: u32, length: u32): u32 {
   return inIo(pointer, length) ? crc(pointer, length) : 0;
+}
+/** Writes the 32 bytes to `out`. */
+export function sha256(pointer: u32, length: u32, out: u32): u32 {
+  if (!inIo(pointer, length) || !inIo(out, DIGEST)) return Verdict.BadSpan;
+  shaBegin();
+  shaAbsorb(pointer, length);
+  shaEnd(out);
+  shaWipe();
+  return Verdict.Ok;
+}
+/** The same, with a key of any length, which is wiped. */
+export function hmacSha256(key: u32, keyLength: u32, pointer: u32, length: u32, out: u32): u32 {
+  if (!inIo(key, keyLength)) return Verdict.BadSpan;
+  const fits = inIo(pointer, length) && inIo(out, DIGEST);
+  if (fits) {
+    hmacBegin(key, keyLength);
+    hmacAbsorb(pointer, length);
+  }
+  memory.fill(key, 0, keyLength);
+  if (fits) hmacEnd(out);
+  return fits ? Verdict.Ok : Verdict.BadSpan;
 }
 
 // The ledger.

@@ -2,6 +2,8 @@
 // state is out of reach, and no access can leave the memory.
 
 export const CRC_TABLES: u32 = 1024; // 16 tables of 256 u32
+export const SHA_SCRATCH: u32 = CRC_TABLES + 16384; // 256 bytes; zero between calls
+export const TAG_SCRATCH: u32 = SHA_SCRATCH + 192; // 32 of them
 export const IO: u32 = 65536;
 export const IO_SIZE: u32 = 262144;
 export const LEDGER: u32 = IO + IO_SIZE;

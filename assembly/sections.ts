@@ -1,13 +1,11 @@
 // The sections of known type: each checks its own bytes.
+import { checkArray } from "./array";
 import { fail } from "./fail";
 import { checkHandle, layoutNeedsDescriptor } from "./layouts/layouts";
 import { Verdict } from "./verdict";
 import { DESCRIPTOR_ENTRY, DescriptorKind, Header, Layout, MAX_DESCRIPTORS, Section, SectionType, padded, sectionCheck } from "./wire";
 
 const MAX_NAME: u32 = 255;
-const MAX_NDIM: u32 = 32;
-const DTYPE_CODES: u32 = 7; // DLPack: int, uint, float, opaque, bfloat, complex, bool
-const ARRAY_HEAD: u32 = 16;
 
 /** All sections in [at, end) of the envelope at `header`. */
 export function checkSections(header: u32, at: u32, end: u32): Verdict {
@@ -49,7 +47,7 @@ export function checkSections(header: u32, at: u32, end: u32): Verdict {
       }
     } else if (type <= SectionType.Name) {
       if (flags != 0) return fail(Verdict.BadSectionFlags, at + Section.flags);
-      const verdict = type == SectionType.Array ? checkArray(header, bytes, length) : checkName(bytes, length);
+      const verdict = type == SectionType.Array ? checkArray(bytes, length, load<u64>(header + Header.nbytes)) : checkName(bytes, length);
       if (verdict != Verdict.Ok) return verdict;
     } else if (flags == Section.CRITICAL) {
       return fail(Verdict.UnknownCriticalSection, at);
@@ -90,34 +88,6 @@ function checkIdentity(layout: i32, handle: u32, section: u32): Verdict {
   if (load<i32>(entry) != DescriptorKind.Memfd) return fail(Verdict.MissingDescriptorEntry, entry);
   if (load<u64>(entry + 8) != load<u64>(handle)) return fail(Verdict.HandleDisagrees, handle);
   if (load<u64>(entry + 16) != load<u64>(handle + 8)) return fail(Verdict.HandleDisagrees, handle + 8);
-  return Verdict.Ok;
-}
-
-/** u8 dtype code, u8 bits, u16 lanes, u32 ndim, u64 zero, then per dimension i64 shape and i64 stride (in elements). */
-function checkArray(header: u32, p: u32, length: u32): Verdict {
-  if (length < ARRAY_HEAD) return fail(Verdict.BadArray, p);
-  const bits: u64 = <u64>load<u8>(p + 1) * <u64>load<u16>(p + 2);
-  const ndim = load<u32>(p + 4);
-  if (load<u8>(p) >= DTYPE_CODES || bits == 0) return fail(Verdict.BadArray, p);
-  if (ndim > MAX_NDIM || length != ARRAY_HEAD + 16 * ndim) return fail(Verdict.BadArray, p + 4);
-  if (load<u64>(p + 8) != 0) return fail(Verdict.BadArray, p + 8);
-  const elements = (load<u64>(header + Header.nbytes) << 3) / bits; // whole elements that fit; nbytes <= 2^53
-  let last: u64 = 0;
-  let empty = false;
-  for (let i: u32 = 0; i < ndim; i++) {
-    const at = p + ARRAY_HEAD + 16 * i;
-    const shape = load<u64>(at);
-    const stride = load<u64>(at + 8);
-    // Negative numbers are huge ones here.
-    if (shape >= 1 << 62 || stride >= 1 << 62) return fail(Verdict.BadArray, at);
-    if (shape == 0) empty = true;
-    else if (shape > 1 && stride != 0) {
-      if (shape - 1 > (<u64>1 << 62) / stride) return fail(Verdict.BadArray, at);
-      last += (shape - 1) * stride;
-      if (last > 1 << 62) return fail(Verdict.BadArray, at);
-    }
-  }
-  if (!empty && last >= elements) return fail(Verdict.BadArray, p + ARRAY_HEAD);
   return Verdict.Ok;
 }
 

@@ -75,9 +75,14 @@ export const enum Verdict {
   StaleHandle = 63,
   NeverIssued = 64,
   BadRecord = 65,
+  // Authentication.
+  UnknownKey = 66,
+  BadTag = 67,
+  AuthenticationWithoutKey = 68,
+  BadKey = 69,
 }
 
-export const VERDICTS: i32 = 66;
+export const VERDICTS: i32 = 70;
 
 export function verdictNameOf(code: i32): string {
   switch (code) {
@@ -147,6 +152,10 @@ export function verdictNameOf(code: i32): string {
     case Verdict.StaleHandle: return "stale-handle";
     case Verdict.NeverIssued: return "never-issued";
     case Verdict.BadRecord: return "bad-record";
+    case Verdict.UnknownKey: return "unknown-key";
+    case Verdict.BadTag: return "bad-tag";
+    case Verdict.AuthenticationWithoutKey: return "authentication-without-key";
+    case Verdict.BadKey: return "bad-key";
     default: return "";
   }
 }
@@ -203,14 +212,14 @@ export function verdictMessageOf(code: i32): string {
     case Verdict.HandleMirrorDiffers: return "the vendor handle's mirror of its descriptor differs from it";
     case Verdict.HandleNoIdentity: return "the vendor handle's file identity is zero";
     case Verdict.HandleDisagrees: return "the vendor handle and the envelope around it disagree";
-    case Verdict.BadPolicy: return "the policy block has unknown flags or reserved bits set";
+    case Verdict.BadPolicy: return "the policy block has unknown flags, reserved bits set, or keys that are malformed or of one id";
     case Verdict.Expired: return "the envelope has expired: ask the exporter for a new one";
     case Verdict.NotYetValid: return "the envelope was created in the future: compare the clocks";
     case Verdict.WrongKind: return "the envelope is of another kind than the one expected";
     case Verdict.WrongBackend: return "the envelope is of another backend: open it with a device of that backend";
     case Verdict.WrongDevice: return "the envelope is for another device (matched by UUID): select that device";
     case Verdict.NbytesBeyondRange: return "nbytes is 0 or more than the envelope shares: it may narrow the range, never widen it";
-    case Verdict.Unauthenticated: return "the envelope is not authenticated but the policy requires it";
+    case Verdict.Unauthenticated: return "the envelope is not authenticated but the policy requires it, or has keys";
     case Verdict.BadSpan: return "a pointer or length given to the core lies outside its I/O region";
     case Verdict.BufferTooSmall: return "the output buffer is too small";
     case Verdict.UnknownClaim: return "no such claim was ever entered";
@@ -219,6 +228,10 @@ export function verdictMessageOf(code: i32): string {
     case Verdict.StaleHandle: return "the allocation that the handle names has been freed";
     case Verdict.NeverIssued: return "the allocation id is from this process but was never issued: the handle is forged";
     case Verdict.BadRecord: return "a ledger record's kind, size or allocation id is not valid";
+    case Verdict.UnknownKey: return "the envelope is authenticated with a key whose id is not among those given";
+    case Verdict.BadTag: return "the tag does not match: the envelope was changed, or made with another key of that id";
+    case Verdict.AuthenticationWithoutKey: return "the envelope says that it is authenticated but names no key";
+    case Verdict.BadKey: return "the key's id is 0, its length is not 16 to 64 bytes, or bytes follow it";
     default: return "";
   }
 }

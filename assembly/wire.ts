@@ -35,6 +35,28 @@ export namespace Header {
   export const length: u32 = 152;
 }
 
+/** Bits of the header's flags. */
+export namespace Flags {
+  export const AUTHENTICATED: u32 = 1;
+}
+
+/** After the sections: the CRC32C of all before it, then in authenticated envelopes the tag of all before that. */
+export const CHECKSUM: u32 = 4;
+export const TAG: u32 = 32;
+
+// @ts-ignore: decorator
+@inline
+export function isAuthenticated(p: u32): bool {
+  return (load<u16>(p + Header.flags) & Flags.AUTHENTICATED) != 0;
+}
+
+/** Bytes after the sections. */
+// @ts-ignore: decorator
+@inline
+export function trailerLength(p: u32): u32 {
+  return isAuthenticated(p) ? CHECKSUM + TAG : CHECKSUM;
+}
+
 export const enum Kind { Memory = 1, PhysicalMemory = 2, Event = 3, RemoteMemory = 4 }
 export const enum BackendCode { Host = 1, LevelZero = 2, Sycl = 3, Cuda = 4 }
 export const enum Layout {

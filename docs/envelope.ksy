@@ -17,6 +17,10 @@ seq:
   - id: crc32c
     type: u4
     doc: CRC-32C (Castagnoli) of everything before it
+  - id: tag
+    size: 32
+    if: header.flags & 1 != 0
+    doc: HMAC-SHA256 of the 19 bytes "usm-ipc envelope 0", 0 and everything before it, under the key of key_id
 enums:
   kind:
     1: memory
@@ -63,6 +67,7 @@ types:
           min: 152
       - id: flags
         type: u2
+        doc: bit 0 is authenticated
       - id: total_length
         type: u4
         valid:
@@ -99,6 +104,7 @@ types:
         type: u4
       - id: key_id
         type: u4
+        doc: of the key that makes the tag; 0 where there is none
       - id: start_time
         type: u8
       - id: pid_namespace
@@ -177,7 +183,7 @@ types:
     seq:
       - id: dtype_code
         type: u1
-        doc: DLPack's (0 int, 1 uint, 2 float, 3 opaque, 4 bfloat, 5 complex, 6 bool)
+        doc: DLPack 1.1's (0 int, 1 uint, 2 float, 3 opaque, 4 bfloat, 5 complex, 6 bool, 7 to 17 floats of 8, 6 and 4 bits)
       - id: dtype_bits
         type: u1
       - id: dtype_lanes

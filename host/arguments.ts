@@ -5,7 +5,12 @@ import { rangeError, typeError } from './errors.ts'
 export function quote(value: unknown): string {
   if (typeof value !== 'string') return value === null ? 'null' : typeof value === 'number' || typeof value === 'boolean' ? String(value) : typeof value
   if (value.startsWith('usmipc')) return 'the text form of a handle'
-  return value.length > 24 ? `'${value.slice(0, 12)}...'` : `'${value}'`
+  return printable(value.length > 24 ? `'${value.slice(0, 12)}...'` : `'${value}'`)
+}
+
+/** What others wrote, without the characters that do something to a terminal or to the text around them. */
+export function printable(text: string): string {
+  return text.replace(/\p{C}/gu, (c) => `\\u{${c.codePointAt(0)!.toString(16)}}`)
 }
 
 /** A positive size in bytes that JavaScript and the drivers can both hold. */

@@ -57,6 +57,9 @@ export class StateError extends UsmIpcError {}
 /** The process at the other end of a channel: gone, silent past a deadline, or breaking the rules. */
 export class PeerError extends UsmIpcError {}
 
+/** A file is not what its format's document says: `code` names the rule. */
+export class FormatError extends UsmIpcError {}
+
 /** True for errors of this package's own classes, also of another copy of it. (TypeErrors and RangeErrors have a `code` alone.) */
 export function isUsmIpcError(value: unknown): value is UsmIpcError {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[brand] === true

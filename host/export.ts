@@ -1,8 +1,10 @@
 import { checkNbytes, checkRange } from './arguments.ts'
-import { arrayBytes, nameBytes, Sealer, type ArrayMetadata } from './core/seal.ts'
+import { toArrayMetadata, type ArrayLike } from './array.ts'
+import { arrayBytes, nameBytes, Sealer } from './core/seal.ts'
 import { SECTIONS } from './core/names.generated.ts'
 import { environment } from './environment.ts'
 import { checked, rangeError, typeError } from './errors.ts'
+import { keyRecord, type EnvelopeKey } from './keys.ts'
 import { memoryAllocation, memoryClaim, type MemoryUSMDevice } from './memory.ts'
 
 export interface ExportOptions {
@@ -13,12 +15,14 @@ export interface ExportOptions {
   /** For people and logs: 1 to 255 bytes of UTF-8, no control characters. Not secret. */
   name?: string
   /** What the bytes are, in DLPack's terms; it must fit into the range. */
-  array?: ArrayMetadata
+  array?: ArrayLike
   /** Milliseconds from now after which nobody opens it any more. Never, where it is left out. */
   ttl?: number
+  /** The envelope gets a tag that this key makes: importers that have the key too know that it is unchanged and from here. */
+  key?: EnvelopeKey
 }
 
-export const EXPORT_OPTIONS = ['offset', 'nbytes', 'name', 'array', 'ttl']
+export const EXPORT_OPTIONS = ['offset', 'nbytes', 'name', 'array', 'ttl', 'key']
 
 /** Room for a vendor handle (the addon writes at most this much) and for descriptor entries. */
 const HANDLE_CAPACITY = 4096
@@ -27,8 +31,9 @@ const ENTRIES_CAPACITY = 8 + 16 * 24
 /** The envelope around what the driver gives for the memory. The vendor handle goes from the addon straight into the core. */
 export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uint8Array {
   // Reading options can run the caller's code: all of it before the envelope is begun.
-  const { offset: from = 0, nbytes: wanted, name, array, ttl } = options
-  const sections = { array: array === undefined ? undefined : arrayBytes(array), name: name === undefined ? undefined : nameBytes(name) }
+  const { offset: from = 0, nbytes: wanted, name, array, ttl, key } = options
+  const sections = { array: array === undefined ? undefined : arrayBytes(toArrayMetadata(array)), name: name === undefined ? undefined : nameBytes(name) }
+  const record = key === undefined ? undefined : keyRecord(key, 'export: key')
   const { core, native, process } = environment()
   const held = memory[memoryClaim]('export')
   const offset = checkRange(from, 0, held.nbytes, 'export')
@@ -62,10 +67,12 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
     if (count > 0) sealer.section(SECTIONS.descriptors, 1, core.u8.slice(entriesAt + 8, entriesAt + 8 + 24 * count))
     if (sections.array !== undefined) sealer.section(SECTIONS.array, 0, sections.array)
     if (sections.name !== undefined) sealer.section(SECTIONS.name, 0, sections.name)
-    return sealer.end()
+    return sealer.end(record)
   } catch (error) {
     native.put(held.claim)
     throw error
+  } finally {
+    record?.fill(0)
   }
 }
 

@@ -1,15 +1,21 @@
 import { asBytes, checkNbytes, quote } from './arguments.ts'
+import { authenticateWith } from './core/authenticate.ts'
 import { HEADER } from './core/names.generated.ts'
 import { fromText, toText } from './core/text.ts'
 import { descriptorFrom, type Descriptor } from './descriptor.ts'
 import { DESCRIPTOR_OPTIONS } from './descriptor_search.ts'
 import { Device, listBackends, selectDevice } from './device.ts'
+import { diagnose } from './diagnostics.ts'
 import { environment } from './environment.ts'
 import { HandleError, StateError, checked, fromNative, typeError } from './errors.ts'
 import { sealExport, type ExportOptions, EXPORT_OPTIONS } from './export.ts'
+import type { EnvelopeKey } from './keys.ts'
 import { MemoryIPCDevice, MemoryUSMDevice, UsmMemory, memoryClaim } from './memory.ts'
 import { EnvelopeOpening, VendorOpening, type OpenOptions, type OpenVendorOptions } from './open.ts'
 import { checkOptions } from './options.ts'
+
+/** @internal The way to the export's claim, for leases on it. */
+export const handleClaim: unique symbol = Symbol('usm-ipc.handle-claim')
 
 /**
  * An export of device memory: handle bytes for another process. It keeps its allocation alive until `close()`.
@@ -56,6 +62,7 @@ export class IPCMemoryHandle {
       this.#claim = 0
       throw fromNative(error)
     }
+    diagnose('export', () => ({ device: this.device.selector, nbytes: memory.nbytes }))
   }
 
   /**
@@ -117,6 +124,12 @@ export class IPCMemoryHandle {
     return `IPCMemoryHandle { device: ${this.device.selector}, size: ${this.#bytes.length}, closed: ${this.isClosed} }`
   }
 
+  /** @internal */
+  [handleClaim](): number {
+    this.#live('lease')
+    return this.#claim
+  }
+
   #live(what: string): void {
     if (this.#claim === 0) throw new StateError('closed', `${what}: this IPC handle has been closed`)
   }
@@ -174,7 +187,7 @@ export class IPCMemoryHandle {
   }
 }
 
-const OPEN_OPTIONS = [...DESCRIPTOR_OPTIONS, 'requireAuthentication']
+const OPEN_OPTIONS = [...DESCRIPTOR_OPTIONS, 'keys', 'requireAuthentication']
 const OPEN_VENDOR_OPTIONS = [...DESCRIPTOR_OPTIONS, 'layout', 'offset']
 
 function exportable(memory: unknown): { claim: number; owner: unknown } {
@@ -214,6 +227,17 @@ function envelopeBytes(bytes: unknown): Uint8Array {
 export function getMemHandle(memory: MemoryUSMDevice, options?: ExportOptions): Uint8Array {
   using handle = new IPCMemoryHandle(memory, options)
   return handle.toBytes()
+}
+
+/**
+ * The envelope with a tag that this key makes, instead of the one that it may have. That one is not checked: this is for
+ * envelopes of one's own.
+ *
+ * @param bytes - what `toBytes()` gave
+ * @throws HandleError where it is no valid envelope; TypeError or RangeError `ERR_USM_IPC_INVALID_KEY`
+ */
+export function authenticateEnvelope(bytes: Uint8Array, key: EnvelopeKey): Uint8Array {
+  return authenticateWith(environment().core, bytes, key)
 }
 
 /** `IPCMemoryHandle.open`. */

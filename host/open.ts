@@ -1,18 +1,21 @@
 /** The two ways in: an envelope, and a raw handle of somebody else's. */
 import { checkNbytes, checkRange } from './arguments.ts'
 import { toUuid } from './core/bytes.ts'
-import { OPEN_UNCHECKED, VENDOR_UNCHECKED, checkVendor } from './core/inspect.ts'
+import { VENDOR_UNCHECKED, checkVendor, openUnchecked } from './core/inspect.ts'
 import { BACKENDS, HEADER, LAYOUTS, MESSAGES, SECTIONS, VERDICTS, type LayoutName } from './core/names.generated.ts'
 import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources, type Found } from './descriptor_search.ts'
 import type { Device } from './device.ts'
 import { environment } from './environment.ts'
 import { HandleError, checked, fromNative, typeError } from './errors.ts'
 import { PreparedPolicy } from './core/policy.ts'
+import { keyRecords, type EnvelopeKey } from './keys.ts'
 import { layoutTraits, type LayoutTraits } from './layouts.ts'
 import { Held, type Claimed } from './held.ts'
 
 export interface OpenOptions extends DescriptorOptions {
-  /** Refuse envelopes without authentication. Version 0 has none. */
+  /** The envelope's tag must be that of one of these keys, 1 to 16 with different ids; without a tag it is refused. */
+  keys?: readonly EnvelopeKey[]
+  /** Refuse envelopes without a tag, and tags that `keys` does not check. */
   requireAuthentication?: boolean
 }
 
@@ -28,7 +31,9 @@ export interface OpenVendorOptions extends DescriptorOptions {
 
 /** Clocks of one machine agree; this much is for a clock that was set while handles travelled. */
 const CLOCK_SKEW = 60_000
+/** Bytes behind an envelope's sections. */
 const CHECKSUM = 4
+const TAG = 32
 const STALE = VERDICTS.indexOf('stale-handle')
 const NEVER_ISSUED = VERDICTS.indexOf('never-issued')
 
@@ -48,18 +53,19 @@ export class EnvelopeOpening extends Held {
   readonly nbytes: number
   readonly offset: number
   readonly readOnly: boolean
-  readonly unchecked: readonly string[] = OPEN_UNCHECKED
+  readonly unchecked: readonly string[]
   readonly #sources: DescriptorSources
   readonly #traits: LayoutTraits
 
   constructor(bytes: Uint8Array, device: Device, nbytes: number | undefined, options: OpenOptions) {
     super()
     this.#sources = descriptorSources(options)
-    const { requireAuthentication = false } = options
+    const { requireAuthentication = false, keys } = options
     if (typeof requireAuthentication !== 'boolean') throw typeError('invalid-options', 'requireAuthentication must be true or false')
     const policy = requireAuthentication ? policyOf(device, true) : (policies.get(device) ?? policyOf(device, false))
     const { core } = environment()
-    const code = core.validateCode(bytes, policy.set(Date.now(), nbytes))
+    const records = keys === undefined ? undefined : keyRecords(keys, 'open: keys')
+    const code = core.validateCode(bytes, policy.set(Date.now(), nbytes, records))
     if (code !== 0) throw withFacts(core.refusal(code), device)
     const at = core.inputAt
     const u8 = core.u8
@@ -68,6 +74,7 @@ export class EnvelopeOpening extends Held {
     this.offset = size(u8, at + HEADER.offset)
     this.#traits = openable(u8[at + HEADER.layout]!)
     this.readOnly = isReadOnly(u8, at + handleOffset(u8, at), this.#traits)
+    this.unchecked = openUnchecked(u32(u8, at + HEADER.key_id), records !== undefined)
   }
 
   acquire(holder: object): Claimed {
@@ -209,9 +216,10 @@ function isReadOnly(u8: Uint8Array, handleAt: number, { flags }: LayoutTraits): 
   return flags !== undefined && (u8[handleAt + flags]! & 1) === 1
 }
 
-// The first entry of the descriptors' section, -1 without one. Sections ascend by type; the checksum follows the last.
+// The first entry of the descriptors' section, -1 without one. Sections ascend by type; checksum and tag follow the last.
 function descriptorEntryAt(u8: Uint8Array, at: number, handle: number): number {
-  const end = at + u32(u8, at + HEADER.total_length) - CHECKSUM
+  const isAuthenticated = (u8[at + HEADER.flags]! & 1) === 1
+  const end = at + u32(u8, at + HEADER.total_length) - (isAuthenticated ? CHECKSUM + TAG : CHECKSUM)
   let section = handle - 8
   while (section < end && u16(u8, section) < SECTIONS.descriptors) section += 8 + ((u32(u8, section + 4) + 7) & ~7)
   return section < end && u16(u8, section) === SECTIONS.descriptors ? section + 8 : -1

@@ -1,14 +1,15 @@
 // Every byte of an envelope as fields. Made for looking at damaged ones too: it stops where the structure ends, and
 // says of the rest that it is bytes.
 import { layoutBackend, describeHandle } from "../layouts/layouts";
-import { DESCRIPTOR_ENTRY, Header, Section, SectionType, padded } from "../wire";
+import { CHECKSUM, DESCRIPTOR_ENTRY, Header, Section, SectionType, TAG, padded, trailerLength } from "../wire";
 import { Field, Value, field, setIndex } from "./field";
 
 export function describeEnvelope(p: u32, length: u32): void {
   if (length < Header.length) return field(p, length, Field.SectionBytes, Value.Bytes);
+  const trailer = trailerLength(p);
   describeHeader(p);
   const total = load<u32>(p + Header.totalLength);
-  const end = total >= Header.length + 4 && total <= length ? total - 4 : length;
+  const end = total >= Header.length + trailer && total <= length ? total - trailer : length;
   const headerLength: u32 = load<u16>(p + Header.headerLength);
   let at = Header.length;
   if (headerLength > at && headerLength <= end) {
@@ -28,8 +29,10 @@ export function describeEnvelope(p: u32, length: u32): void {
   setIndex(0);
   if (at < end) field(p + at, end - at, Field.SectionBytes, Value.Bytes);
   if (end < length) {
-    field(p + end, 4, Field.Crc32c, Value.Unsigned);
-    if (end + 4 < length) field(p + end + 4, length - end - 4, Field.SectionBytes, Value.Bytes);
+    field(p + end, CHECKSUM, Field.Crc32c, Value.Unsigned);
+    if (trailer > CHECKSUM) field(p + end + CHECKSUM, TAG, Field.Tag, Value.Bytes);
+    const behind = end + trailer;
+    if (behind < length) field(p + behind, length - behind, Field.SectionBytes, Value.Bytes);
   }
 }
 

@@ -7,7 +7,7 @@ export const enum Value { Unsigned = 1, Signed = 2, Pointer = 3, Bytes = 4, Uuid
 export const enum Field {
   Magic = 1, Major, Minor, HeaderLength, Flags, TotalLength, Kind, Backend, Layout, SectionCount, Reserved, DeviceUuid,
   AllocationSize, Offset, Nbytes, AllocationRandom, AllocationCounter, Pid, KeyId, StartTime, PidNamespace, BootId,
-  Created, Expires, Nonce, HeaderExtension, Crc32c, HeaderCheck,
+  Created, Expires, Nonce, HeaderExtension, Crc32c, HeaderCheck, Tag,
   SectionType = 32, SectionFlags, SectionCheck, SectionLength, SectionBytes, Padding,
   EntryKind = 40, EntryReserved, EntryDevice, EntryInode,
   ArrayDtypeCode = 48, ArrayDtypeBits, ArrayDtypeLanes, ArrayNdim, ArrayReserved, ArrayShape, ArrayStride,

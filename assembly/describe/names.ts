@@ -32,6 +32,7 @@ export function fieldNameOf(id: i32): string {
     case Field.Nonce: return "nonce";
     case Field.HeaderExtension: return "header_extension";
     case Field.Crc32c: return "crc32c";
+    case Field.Tag: return "tag";
     case Field.SectionType: return "section_type";
     case Field.SectionFlags: return "section_flags";
     case Field.SectionCheck: return "section_check";

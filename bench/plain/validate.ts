@@ -28,13 +28,15 @@ export function validate(u8: Uint8Array, policy: PlainPolicy | undefined): numbe
   if (headerLength !== HEADER && (u8[7] === 0 || headerLength < HEADER || (headerLength & 7) !== 0)) return 5
   const total = u32(u8, 12)
   if (total > 16384) return 6
-  if (total < headerLength + 4 || ((total - headerLength - 4) & 7) !== 0) return 7
+  const trailer = (u8[10]! & 1) === 1 ? 36 : 4
+  if (total < headerLength + trailer || ((total - headerLength - trailer) & 7) !== 0) return 7
   if (length < total) return 2
   if (length > total) return 8
-  if (crc32c(u8, total - 4) !== u32(u8, total - 4)) return 9
+  const end = total - trailer
+  if (crc32c(u8, end) !== u32(u8, end)) return 9
   const header = checkHeader(u8)
   if (header !== 0) return header
-  const sections = checkSections(u8, headerLength, total - 4)
+  const sections = checkSections(u8, headerLength, end)
   if (sections !== 0 || policy === undefined) return sections
   return checkPolicy(u8, policy)
 }
@@ -43,7 +45,8 @@ function checkHeader(u8: Uint8Array): number {
   let check = 0x55
   for (let i = 8; i < 24; i++) check ^= u8[i]!
   if (check !== 0) return 25 // the check byte is one of them
-  if ((u8[10]! | u8[11]!) !== 0) return 10
+  const authenticated = (u8[10]! & 1) === 1
+  if ((u8[10]! & 0xfe | u8[11]!) !== 0) return 10
   if (u8[23] !== 0) return 11
   const kind = u8[16]!
   if (kind < 1 || kind > 4) return 12
@@ -61,7 +64,7 @@ function checkHeader(u8: Uint8Array): number {
   if (zero8(u8, 64) || zero8(u8, 72)) return 20
   const pid = u32(u8, 80)
   if (pid === 0 || pid > 0x7fffffff) return 21
-  if (u32(u8, 84) !== 0) return 22
+  if ((u32(u8, 84) !== 0) !== authenticated) return authenticated ? 68 : 22
   if (u32(u8, 124) > MAX_SIZE_HIGH || u32(u8, 132) > MAX_SIZE_HIGH) return 23
   if (!zero8(u8, 128) && less(u8, 128, 120)) return 23
   return 0

@@ -1,7 +1,7 @@
 import { asBytes } from '../arguments.ts'
 import { HandleError } from '../errors.ts'
 import { MESSAGES, VERDICTS, type VerdictName } from './names.generated.ts'
-import { POLICY_SIZE, PreparedPolicy, writePolicy, type Policy } from './policy.ts'
+import { POLICY_SIZE, PreparedPolicy, putPolicy, writePolicy, type Policy, type PolicyBlock } from './policy.ts'
 import { instantiate, type CoreExports, type WasmModule } from './wasm.ts'
 
 /** Envelopes are at most this long, in bytes. */
@@ -25,6 +25,8 @@ export class Core {
   readonly policyAt: number
   /** Address of the envelope being validated. */
   readonly inputAt: number
+  /** Address of key records, 4 KiB. They are there for one call, which wipes them. */
+  readonly keysAt: number
   /** Address of the envelope being sealed; 16 KiB. */
   readonly sealAt: number
   /** Address of 16 KiB for anything short-lived. */
@@ -39,6 +41,7 @@ export class Core {
     const io = this.exports.ioAddress()
     this.policyAt = io
     this.inputAt = io + POLICY_SIZE
+    this.keysAt = io + 28672
     this.sealAt = io + 32768
     this.scratchAt = io + 49152
     this.listAt = io + 65536
@@ -66,18 +69,33 @@ export class Core {
   /** `validate` with the verdict's number: 0 is ok. The bytes then lie at `inputAt`. */
   validateCode(bytes: Uint8Array, policy?: Policy | PreparedPolicy): number {
     // Reading a policy can run the caller's code: all of it before the bytes are looked at, so that it can change nothing.
-    const block = policy === undefined || policy instanceof PreparedPolicy ? policy?.block : writePolicy(policy)
-    const u8 = this.u8
-    if (!(bytes instanceof Uint8Array)) bytes = asBytes(bytes, 'bytes')
-    let length = bytes.length
-    if (length > MAX_ENVELOPE) {
-      // Whatever it is, more than one byte too many does not change the verdict.
-      length = MAX_ENVELOPE + 1
-      bytes = bytes.subarray(0, length)
+    const given = policy === undefined || policy instanceof PreparedPolicy ? policy : writePolicy(policy)
+    try {
+      if (!(bytes instanceof Uint8Array)) bytes = asBytes(bytes, 'bytes')
+      let length = bytes.length
+      if (length > MAX_ENVELOPE) {
+        // Whatever it is, more than one byte too many does not change the verdict.
+        length = MAX_ENVELOPE + 1
+        bytes = bytes.subarray(0, length)
+      }
+      if (length > 0) this.u8.set(bytes, this.inputAt) // of a detached buffer, too, there are none
+      return this.exports.validate(this.inputAt, length, putPolicy(this, given))
+    } finally {
+      given?.keys?.fill(0)
     }
-    if (block !== undefined) u8.set(block, this.policyAt)
-    if (length > 0) u8.set(bytes, this.inputAt) // of a detached buffer, too, there are none
-    return this.exports.validate(this.inputAt, length, block === undefined ? 0 : this.policyAt)
+  }
+
+  /**
+   * The verdict about array metadata, the bytes of an array section, for a range of memory.
+   *
+   * @param bytes - what `arrayBytes` gives
+   * @param nbytes - the range's size in bytes
+   * @returns `ok` or `bad-array`
+   */
+  validateArray(bytes: Uint8Array, nbytes: number): VerdictName {
+    const head = asBytes(bytes, 'bytes').subarray(0, MAX_ENVELOPE)
+    this.u8.set(head, this.scratchAt)
+    return VERDICTS[this.exports.validateArray(this.scratchAt, head.length, nbytes)]!
   }
 
   /** Throws a HandleError that names the broken rule. The bytes then lie at `inputAt`. */
@@ -109,12 +127,18 @@ export class Core {
 
 // Copies in as many envelopes at a time as the list region holds: pairs first, then verdicts, then the bytes.
 function validateBatch(core: Core, bytes: Uint8Array, spans: Uint32Array, policy: Policy | undefined): Uint8Array {
-  const block = policy === undefined ? undefined : writePolicy(policy)
+  const given = policy === undefined ? undefined : writePolicy(policy)
+  try {
+    return batchUnder(core, bytes, spans, given)
+  } finally {
+    given?.keys?.fill(0)
+  }
+}
+
+function batchUnder(core: Core, bytes: Uint8Array, spans: Uint32Array, policy: PolicyBlock | undefined): Uint8Array {
   const count = spans.length >> 1
   const verdicts = new Uint8Array(count)
   const u8 = core.u8
-  if (block !== undefined) u8.set(block, core.policyAt)
-  const policyAt = policy === undefined ? 0 : core.policyAt
   const most = 2048
   const verdictsAt = core.listAt + most * 8
   const bytesAt = verdictsAt + most
@@ -137,7 +161,7 @@ function validateBatch(core: Core, bytes: Uint8Array, spans: Uint32Array, policy
       pairs[2 * n + 1] = length
     }
     u8.set(bytes.subarray(first, reach), bytesAt)
-    core.exports.validateBatch(core.listAt, n, policyAt, verdictsAt)
+    core.exports.validateBatch(core.listAt, n, putPolicy(core, policy), verdictsAt)
     verdicts.set(u8.subarray(verdictsAt, verdictsAt + n), done)
     done += n
   }

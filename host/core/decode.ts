@@ -18,6 +18,8 @@ export interface Envelope {
   /** 32 hexadecimal digits, as the bytes stand. */
   allocationId: string
   pid: number
+  /** The key that its tag is said to be of; 0: there is no tag. */
+  keyId: number
   startTime: number | bigint
   pidNamespace: number | bigint
   bootId: string
@@ -60,6 +62,7 @@ export function decodeWith(core: Core, bytes: Uint8Array, policy?: Policy): Enve
     nbytes: number('nbytes'),
     allocationId: toHex(bytes.subarray(random.offset, random.offset + 16)),
     pid: number('pid'),
+    keyId: number('key_id'),
     startTime: exact('start_time'),
     pidNamespace: exact('pid_namespace'),
     bootId: text('boot_id'),

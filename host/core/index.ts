@@ -3,13 +3,17 @@
  *
  * @module
  */
+import type { EnvelopeKey } from '../keys.ts'
+import { authenticateWith } from './authenticate.ts'
 import { Core } from './core.ts'
 import { decodeWith, type Envelope } from './decode.ts'
 import { inspectWith, type InspectOptions, type Inspection } from './inspect.ts'
 import type { VerdictName } from './names.generated.ts'
 import type { Policy } from './policy.ts'
-import { sealWith, type EnvelopeHeader, type EnvelopeSections } from './seal.ts'
+import { sealWith, type EnvelopeHeader, type EnvelopeSections, type SealOptions } from './seal.ts'
 
+export type { EnvelopeKey } from '../keys.ts'
+export { decodeArray } from './array.ts'
 export { toHex, fromHex, toUuid, fromUuid } from './bytes.ts'
 export { Core, MAX_ENVELOPE } from './core.ts'
 export type { Envelope } from './decode.ts'
@@ -22,7 +26,8 @@ export {
   type BackendName, type DescriptorKindName, type KindName, type LayoutName, type VerdictName,
 } from './names.generated.ts'
 export type { Policy } from './policy.ts'
-export type { ArrayMetadata, EnvelopeHeader, EnvelopeSections, WantedDescriptor } from './seal.ts'
+export { arrayBytes } from './seal.ts'
+export type { ArrayMetadata, EnvelopeHeader, EnvelopeSections, SealOptions, WantedDescriptor } from './seal.ts'
 export { TEXT_PREFIX, fromText, toText } from './text.ts'
 export { instantiate, type CoreExports, type WasmModule } from './wasm.ts'
 
@@ -77,8 +82,32 @@ export function decode(bytes: Uint8Array, policy?: Policy): Envelope {
 /**
  * An envelope around a vendor handle.
  *
- * @throws HandleError with the verdict of the rule that the fields break
+ * @throws HandleError with the verdict of the rule that the fields break; TypeError or RangeError `ERR_USM_IPC_INVALID_KEY`
  */
-export function seal(header: EnvelopeHeader, sections: EnvelopeSections): Uint8Array {
-  return sealWith(core(), header, sections)
+export function seal(header: EnvelopeHeader, sections: EnvelopeSections, options?: SealOptions): Uint8Array {
+  return sealWith(core(), header, sections, options)
+}
+
+/**
+ * The envelope with a tag that this key makes, instead of the one that it may have. That one is not checked: validate
+ * what comes from elsewhere first.
+ *
+ * @throws HandleError where the bytes are no valid envelope; TypeError or RangeError `ERR_USM_IPC_INVALID_KEY`
+ * @example
+ * ```ts
+ * import { authenticateEnvelope, seal, validate } from 'usm-ipc/core'
+ *
+ * const header = {
+ *   kind: 'memory', backend: 'cuda', layout: 'cuda', deviceUuid: new Uint8Array(16), allocationSize: 4096, offset: 0, nbytes: 4096,
+ *   allocationId: new Uint8Array(16).fill(1), pid: 1, startTime: 0n, pidNamespace: 0n, bootId: new Uint8Array(16),
+ *   created: Date.now(), expires: 0, nonce: new Uint8Array(16),
+ * } as const
+ * const key = { id: 1, key: crypto.getRandomValues(new Uint8Array(32)) }
+ * const bytes = authenticateEnvelope(seal(header, { handle: new Uint8Array(64) }), key)
+ * console.assert(validate(bytes, { keys: [key] }) === 'ok')
+ * console.assert(validate(bytes, { keys: [{ id: 1, key: new Uint8Array(32) }] }) === 'bad-tag')
+ * ```
+ */
+export function authenticateEnvelope(bytes: Uint8Array, key: EnvelopeKey): Uint8Array {
+  return authenticateWith(core(), bytes, key)
 }

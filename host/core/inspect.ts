@@ -4,7 +4,7 @@ import { checkOptions } from '../options.ts'
 import { MAX_ENVELOPE, type Core } from './core.ts'
 import { envelopeFields, vendorFields, type Field } from './fields.ts'
 import { LAYOUTS, MESSAGES, VERDICTS, type LayoutName, type VerdictName } from './names.generated.ts'
-import type { Policy } from './policy.ts'
+import { PreparedPolicy, type Policy } from './policy.ts'
 
 /** What can be said about some bytes. */
 export interface Inspection {
@@ -16,6 +16,8 @@ export interface Inspection {
   message: string
   /** The byte that the broken rule is about. */
   byteOffset: number | undefined
+  /** Of a valid envelope with a tag: the key that it is said to be of, and whether `policy.keys` has shown that. */
+  authentication: { keyId: number; checked: boolean } | undefined
   /** Every byte, also of refused ones as far as their structure goes. */
   fields: Field[]
   /** What these bytes alone cannot show, each with the reason. */
@@ -28,20 +30,28 @@ export interface InspectOptions {
   policy?: Policy
 }
 
-/** What opening an envelope cannot show either. */
-export const OPEN_UNCHECKED = [
-  'authenticity: version 0 has no key; anybody could have made these bytes',
-  'liveness: whether the exporter still runs and still holds the allocation',
-] as const
+const LIVENESS = 'liveness: whether the exporter still runs and still holds the allocation'
+const WITHOUT_TAG = ['authenticity: there is no tag; anybody could have made these bytes', LIVENESS] as const
+const WITH_CHECKED_TAG = [LIVENESS] as const
 
-/** What no look at an envelope can show. */
-export const ENVELOPE_UNCHECKED = [...OPEN_UNCHECKED, 'the descriptor: it travels beside the bytes and is checked at open'] as const
+/**
+ * What opening a valid envelope cannot show either.
+ *
+ * @param keyId - 0 for an envelope without a tag
+ * @param checked - whether the tag was
+ */
+export function openUnchecked(keyId: number, checked: boolean): readonly string[] {
+  if (keyId === 0) return WITHOUT_TAG
+  return checked ? WITH_CHECKED_TAG : [`authenticity: authenticated with key ${keyId}, not checked; no keys were given`, LIVENESS]
+}
+
+const DESCRIPTOR_UNCHECKED = 'the descriptor: it travels beside the bytes and is checked at open'
 
 /** What no look at a raw vendor handle can show. */
 export const VENDOR_UNCHECKED = [
   'integrity: a raw handle has no checksum',
   'authenticity: anybody could have made these bytes',
-  'liveness: whether the exporter still runs and still holds the allocation',
+  LIVENESS,
   'device, offset and nbytes: a raw handle does not say them all; the caller does',
 ] as const
 
@@ -54,10 +64,14 @@ export function inspectWith(core: Core, bytes: Uint8Array, options: InspectOptio
   checkOptions(options, ['layout', 'policy'], 'inspect')
   bytes = asBytes(bytes, 'bytes')
   if (options.layout !== undefined) return inspectVendor(core, bytes, options.layout)
-  const code = core.validateCode(bytes, options.policy)
+  const policy = options.policy === undefined ? undefined : new PreparedPolicy(options.policy)
+  const code = core.validateCode(bytes, policy)
   const refusal = code === 0 ? undefined : core.refusal(code)
   const length = Math.min(bytes.length, MAX_ENVELOPE)
   const fields = envelopeFields(core, core.inputAt, length)
+  // Without keys a tag is accepted and not looked at.
+  const keyId = code === 0 ? Number(fields.find((f) => f.name === 'key_id')!.value) : 0
+  const checked = keyId !== 0 && policy?.keys !== undefined
   return {
     form: 'envelope',
     layout: fields.find((f) => f.name === 'layout')?.meaning as LayoutName | undefined,
@@ -65,8 +79,9 @@ export function inspectWith(core: Core, bytes: Uint8Array, options: InspectOptio
     verdict: VERDICTS[code]!,
     message: MESSAGES[code]!,
     byteOffset: refusal?.byteOffset,
+    authentication: keyId === 0 ? undefined : { keyId, checked },
     fields,
-    unchecked: [...ENVELOPE_UNCHECKED],
+    unchecked: [...openUnchecked(keyId, checked), DESCRIPTOR_UNCHECKED],
   }
 }
 
@@ -79,6 +94,7 @@ function inspectVendor(core: Core, bytes: Uint8Array, layout: LayoutName): Inspe
     verdict: VERDICTS[code]!,
     message: MESSAGES[code]!,
     byteOffset: code === 0 ? undefined : core.refusal(code).byteOffset,
+    authentication: undefined,
     fields: vendorFields(core, LAYOUTS[layout], core.inputAt, Math.min(bytes.length, MAX_ENVELOPE)),
     unchecked: [...VENDOR_UNCHECKED],
   }

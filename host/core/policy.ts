@@ -1,5 +1,7 @@
 import { quote } from '../arguments.ts'
 import { rangeError, typeError } from '../errors.ts'
+import { KEY_RECORD, keyRecords, type EnvelopeKey } from '../keys.ts'
+import type { Core } from './core.ts'
 import { BACKENDS, KINDS, type BackendName, type KindName } from './names.generated.ts'
 
 /** What the caller expects of an envelope. What is left out is not checked. */
@@ -14,17 +16,27 @@ export interface Policy {
   device?: Uint8Array
   /** Bytes that the caller wants: at least 1, at most what is shared. */
   nbytes?: number
-  /** Refuse envelopes without authentication. No envelope of version 0 has any. */
+  /** The tag must be that of one of these keys, 1 to 16 with different ids; envelopes without a tag are refused. */
+  keys?: readonly EnvelopeKey[]
+  /** Refuse envelopes without a tag, and tags that `keys` does not check. */
   requireAuthentication?: boolean
 }
 
 export const POLICY_SIZE = 64
-const POLICY_NAMES = 'now, clockSkew, kind, backend, device, nbytes, requireAuthentication'
+const POLICY_NAMES = 'now, clockSkew, kind, backend, device, nbytes, keys, requireAuthentication'
 
-/** The policy block; unknown names and wrong types are refused. */
-export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLICY_SIZE)): Uint8Array {
+/** A policy as the core takes it. */
+export interface PolicyBlock {
+  readonly block: Uint8Array
+  /** Key records, for one call: it wipes them. Where they lie in the core's memory is not in the block yet. */
+  readonly keys: Uint8Array | undefined
+}
+
+/** The policy's block and keys; unknown names and wrong types are refused. */
+export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLICY_SIZE)): PolicyBlock {
   if (typeof policy !== 'object' || policy === null) throw typeError('invalid-policy', 'the policy must be an object')
   let flags = 0
+  let keys: Uint8Array | undefined
   for (const key in policy) {
     const value = policy[key as keyof Policy]
     if (value === undefined) continue
@@ -57,6 +69,9 @@ export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLI
         flags |= 16
         writeSize(u8, 16, value, 'policy.nbytes')
         break
+      case 'keys':
+        keys = keyRecords(value, 'policy.keys')
+        break
       case 'requireAuthentication':
         if (typeof value !== 'boolean') throw typeError('invalid-policy', 'policy.requireAuthentication must be true or false')
         if (value) flags |= 32
@@ -66,20 +81,40 @@ export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLI
     }
   }
   u8[0] = flags
-  return u8
+  return { block: u8, keys }
 }
 
-/** A policy encoded once, of which the time and the size change from call to call. */
-export class PreparedPolicy {
+const POLICY_KEYS = 48 // u32 address and u32 count
+
+/** Puts a policy where the core reads it; its address. The next call is to be the one that wipes its keys. */
+export function putPolicy(core: Core, policy: PolicyBlock | undefined): number {
+  if (policy === undefined) return 0
+  const { u8, policyAt, keysAt } = core
+  u8.set(policy.block, policyAt)
+  if (policy.keys !== undefined) {
+    new Uint32Array(u8.buffer, policyAt + POLICY_KEYS, 2).set([keysAt, policy.keys.length / KEY_RECORD])
+    u8.set(policy.keys, keysAt)
+  }
+  return policyAt
+}
+
+/** A policy encoded once, of which the time, the size and the keys change from call to call. */
+export class PreparedPolicy implements PolicyBlock {
   readonly block = new Uint8Array(POLICY_SIZE)
+  keys: Uint8Array | undefined
   readonly #words = new Uint32Array(this.block.buffer)
 
   constructor(policy: Policy) {
-    writePolicy(policy, this.block)
+    this.keys = writePolicy(policy, this.block).keys
   }
 
-  /** @param now - milliseconds since 1970; `nbytes` undefined: not checked */
-  set(now: number, nbytes: number | undefined): this {
+  /**
+   * @param now - milliseconds since 1970
+   * @param nbytes - undefined: not checked
+   * @param keys - records, wiped by the next call
+   */
+  set(now: number, nbytes: number | undefined, keys?: Uint8Array): this {
+    this.keys = keys
     const words = this.#words
     words[2] = now >>> 0
     words[3] = Math.floor(now / 2 ** 32)

@@ -1,5 +1,7 @@
 import { HandleError, rangeError, typeError } from '../errors.ts'
+import { keyRecord, type EnvelopeKey } from '../keys.ts'
 import { checkOptions } from '../options.ts'
+import { putKey } from './authenticate.ts'
 import { MAX_ENVELOPE, type Core } from './core.ts'
 import {
   BACKENDS, DESCRIPTOR_KINDS, HEADER, KINDS, LAYOUTS, MESSAGES, SECTIONS, VERDICTS,
@@ -16,7 +18,7 @@ export interface WantedDescriptor {
 
 /** Array metadata in DLPack's terms. */
 export interface ArrayMetadata {
-  /** DLPack type code: 0 int, 1 uint, 2 float, 3 opaque, 4 bfloat, 5 complex, 6 bool. */
+  /** DLPack 1.1 type code: 0 int, 1 uint, 2 float, 3 opaque, 4 bfloat, 5 complex, 6 bool, 7 to 17 floats of 8, 6 and 4 bits. */
   code: number
   bits: number
   lanes: number
@@ -60,15 +62,21 @@ export interface EnvelopeSections {
   unknown?: readonly { type: number; critical: boolean; bytes: Uint8Array }[]
 }
 
+export interface SealOptions {
+  /** The envelope gets a tag that this key makes. */
+  key?: EnvelopeKey
+}
+
 /**
  * An envelope around a vendor handle. What it returns has passed every rule of the core.
  *
  * @throws HandleError with the verdict of the first rule that the fields break
  */
-export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeSections): Uint8Array {
+export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeSections, options: SealOptions = {}): Uint8Array {
   // Reading what the caller gave can run the caller's code, which may seal as well: all of it before this one is begun.
   checkOptions(sections, ['handle', 'further', 'descriptors', 'array', 'name', 'unknown'], 'seal: sections')
   checkOptions(header, HEADER_NAMES, 'seal: header')
+  checkOptions(options, ['key'], 'seal')
   const { handle, further = [], descriptors, array, name, unknown = [] } = sections
   const parts: [type: number, flags: number, bytes: Uint8Array][] = [[SECTIONS.handle, 1, handle]]
   for (const { role, bytes } of further) parts.push([SECTIONS['further-handle'], 1, furtherBytes(role, bytes)])
@@ -76,9 +84,16 @@ export function sealWith(core: Core, header: EnvelopeHeader, sections: EnvelopeS
   if (array !== undefined) parts.push([SECTIONS.array, 0, arrayBytes(array)])
   if (name !== undefined) parts.push([SECTIONS.name, 0, nameBytes(name)])
   for (const { type, critical, bytes } of unknown) parts.push([upTo(0xffff, type, 'section type'), critical ? 1 : 0, bytes])
-  const sealer = new Sealer(core, { ...header })
-  for (const [type, flags, bytes] of parts) sealer.section(type, flags, bytes)
-  return sealer.end()
+  const copy = { ...header }
+  const { key } = options
+  const record = key === undefined ? undefined : keyRecord(key, 'seal: key')
+  try {
+    const sealer = new Sealer(core, copy)
+    for (const [type, flags, bytes] of parts) sealer.section(type, flags, bytes)
+    return sealer.end(record)
+  } finally {
+    record?.fill(0)
+  }
 }
 
 const HEADER_NAMES: readonly (keyof EnvelopeHeader)[] = [
@@ -137,9 +152,10 @@ export class Sealer {
     this.sectionInPlace(type, flags, bytes.length)
   }
 
-  /** A copy of the sealed envelope. */
-  end(): Uint8Array {
-    const length = this.#core.exports.sealEnd(this.#core.sealAt, MAX_ENVELOPE)
+  /** A copy of the sealed envelope, with a tag where there is a key record. */
+  end(key?: Uint8Array): Uint8Array {
+    const { exports, sealAt } = this.#core
+    const length = key === undefined ? exports.sealEnd(sealAt, MAX_ENVELOPE) : exports.sealEndAuthenticated(sealAt, MAX_ENVELOPE, putKey(this.#core, key))
     if (length < 0) this.#refuse(-length)
     return this.#core.u8.slice(this.#core.sealAt, this.#core.sealAt + length)
   }

@@ -16,6 +16,7 @@ export interface CoreExports {
   failureAddress(): number
   validate(pointer: number, length: number, policy: number): number
   validateBatch(list: number, count: number, policy: number, out: number): number
+  validateArray(pointer: number, length: number, nbytes: number): number
   validateHandle(layout: number, pointer: number, length: number): number
   describe(pointer: number, length: number, out: number, capacity: number): number
   describeVendor(layout: number, pointer: number, length: number, out: number, capacity: number): number
@@ -25,7 +26,11 @@ export interface CoreExports {
   sealBegin(pointer: number, capacity: number): number
   sealSection(pointer: number, capacity: number, type: number, flags: number, bytes: number, length: number): number
   sealEnd(pointer: number, capacity: number): number
+  sealEndAuthenticated(pointer: number, capacity: number, key: number): number
+  authenticate(pointer: number, capacity: number, key: number): number
   crc32c(pointer: number, length: number): number
+  sha256(pointer: number, length: number, out: number): number
+  hmacSha256(key: number, keyLength: number, pointer: number, length: number, out: number): number
   ledgerReset(seed: number, maxRecords: number): number
   ledgerNextId(out: number): number
   ledgerStatus(id: number): number

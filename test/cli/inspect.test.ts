@@ -1,6 +1,6 @@
 import test from 'ava'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { IPCMemoryHandle, MemoryUSMDevice, inspect } from '../../host/index.ts'
@@ -62,6 +62,39 @@ test('inspect shows every field, the verdict and what was not checked', async (t
   t.regex(stdout, /verdict: ok: every rule holds/)
   t.regex(stdout, /not checked, because no bytes can show it:\n {2}- authenticity/)
   t.regex(stdout, /inspected/)
+})
+
+test('inspect --key-file checks the tag, and shows no key', async (t) => {
+  const secret = Uint8Array.from({ length: 32 }, (_, i) => 0x41 + i)
+  const tagged = new IPCMemoryHandle(memory, { key: { id: 3, key: secret } })
+  const input = tagged.toBytes()
+  tagged.close()
+  const keyFile = file('secret.key', secret)
+  const otherFile = file('other.key', secret.toReversed())
+  chmodSync(keyFile, 0o600)
+  chmodSync(otherFile, 0o600)
+  const rows: [args: string[], code: number, says: RegExp, saysNot: RegExp][] = [
+    [[], 0, /^authenticated with key 3, not checked$[^]*- authenticity: authenticated with key 3, not checked/m, /verdict: bad/],
+    [['--key-file', keyFile, '--key-id', '3'], 0, /^authenticated with key 3, checked$/m, /- authenticity/],
+    [['--key-file', otherFile, '--key-id', '3'], 1, /^verdict: bad-tag \(byte \d+\)/m, /^authenticated/m],
+    [['--key-file', keyFile, '--key-id', '4'], 1, /^verdict: unknown-key \(byte 84\)/m, /^authenticated/m],
+  ]
+  for (const [args, code, says, saysNot] of rows) {
+    const shown = await cli(['inspect', ...args, '-'], { input })
+    t.is(shown.code, code, shown.stderr)
+    t.regex(shown.stdout, says)
+    t.notRegex(shown.stdout, saysNot)
+    for (const text of [shown.stdout, shown.stderr]) {
+      for (const spelling of ['hex', 'base64', 'latin1'] as const) t.false(text.includes(Buffer.from(secret).toString(spelling).slice(0, 16)))
+    }
+  }
+  const json = await cli(['inspect', '--json', '--key-file', keyFile, '--key-id', '3', '-'], { input })
+  t.deepEqual((JSON.parse(json.stdout) as { authentication?: unknown }).authentication, { keyId: 3, checked: true })
+  t.false(json.stdout.includes(toHex(secret).slice(0, 16)))
+  t.is((await cli(['inspect', '--key-file', keyFile, '-'], { input: bytes })).code, 1, 'an envelope without a tag, where one is wanted')
+  for (const args of [['--key-id', '3'], ['--key-file', keyFile, '--layout', 'cuda']]) {
+    t.is((await cli(['inspect', ...args, '-'], { input })).code, 2, args.join(' '))
+  }
 })
 
 test('inspect of refused bytes exits with 1 and says why and where', async (t) => {

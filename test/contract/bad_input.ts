@@ -21,6 +21,11 @@ const u64 = (field: keyof typeof HEADER, value: bigint) => (bytes: Uint8Array) =
   forged(bytes, (view) => view.setBigUint64(HEADER[field], value, true))
 const u8 = (field: keyof typeof HEADER, value: number) => (bytes: Uint8Array) => forged(bytes, (view) => view.setUint8(HEADER[field], value))
 
+function tagged(view: DataView): void {
+  view.setUint16(HEADER.flags, 1, true)
+  view.setUint32(HEADER.total_length, view.byteLength, true)
+}
+
 /** The same export with a section that no version knows yet. */
 function withSection(bytes: Uint8Array, critical: boolean): Uint8Array {
   const e: Envelope = decode(bytes)
@@ -47,7 +52,8 @@ const cases: Bad[] = [
   { what: 'a future major version', code: 'UNSUPPORTED_VERSION', says: /update the older of the two sides/, make: u8('major', 9) },
   { what: 'a damaged byte', code: 'BAD_CHECKSUM', says: /damaged on the way/, make: (b) => b.with(HEADER.nonce, b[HEADER.nonce]! ^ 1) },
   { what: 'an unknown critical section', code: 'UNKNOWN_CRITICAL_SECTION', says: /update this side/, make: (b) => withSection(b, true) },
-  { what: 'an unknown flag', code: 'UNKNOWN_FLAGS', says: /does not know/, make: u8('flags', 1) },
+  { what: 'an unknown flag', code: 'UNKNOWN_FLAGS', says: /does not know/, make: u8('flags', 2) },
+  { what: 'a tag\'s flag without a key', code: 'AUTHENTICATION_WITHOUT_KEY', says: /names no key/, make: (b) => forged(new Uint8Array([...b, ...new Uint8Array(32)]), tagged) },
   { what: 'an unknown kind', code: 'UNKNOWN_KIND', says: /kind of what is shared is unknown/, make: u8('kind', 200) },
   { what: 'an unknown backend', code: 'UNKNOWN_BACKEND', says: /backend is unknown/, make: u8('backend', 200) },
   { what: 'an unknown layout', code: 'UNKNOWN_LAYOUT', says: /layout is unknown/, make: u8('layout', 200) },

@@ -1,5 +1,6 @@
 /** The contract: what every backend does the same. Plain data, for any test runner. */
 import { argumentCases } from './arguments.ts'
+import { authentication } from './authentication.ts'
 import { badInput } from './bad_input.ts'
 import { copies } from './copies.ts'
 import { descriptors } from './descriptors.ts'
@@ -16,7 +17,7 @@ import { views } from './views.ts'
 export type { BackendUnderTest, ContractCase, Elsewhere } from './types.ts'
 
 export const contract: ContractCase[] = [
-  ...dpctl, ...handles, ...ranges, ...copies, ...views, ...readOnly, ...argumentCases, ...badInput, ...elsewhere,
+  ...dpctl, ...handles, ...ranges, ...copies, ...views, ...readOnly, ...argumentCases, ...badInput, ...authentication, ...elsewhere,
 ]
 
 /** Beside it: where handles come with a memory file, and of the host's own handles. */

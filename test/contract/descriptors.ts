@@ -16,7 +16,7 @@ const open = (backend: BackendUnderTest, bytes: Uint8Array, descriptor?: Descrip
   IPCMemoryHandle.open(bytes, backend.selector, undefined, descriptor === undefined ? {} : { descriptor })
 
 /** The export as if its memory were this file: identity in the wanted entry, and in the host's handle. */
-function naming(bytes: Uint8Array, file: Memfd): Uint8Array {
+export function naming(bytes: Uint8Array, file: Memfd): Uint8Array {
   return forged(asForeign(bytes), (view) => {
     const at = handleAt(bytes)
     const entry = at + Math.ceil(view.getUint32(at - 4, true) / 8) * 8 + 8

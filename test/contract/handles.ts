@@ -260,7 +260,7 @@ export const handles: ContractCase[] = [
       const process = ledger({ process: true })
       assert.equal(process.environments, 1)
       assert.equal(process.claims, 3)
-      assert.deepEqual(process.resources, [{ kind: 'allocation', backend: backend.name, nbytes: NBYTES, allocationId, claims: 3 }])
+      assert.deepEqual(process.resources, [{ kind: 'allocation', backend: backend.name, nbytes: NBYTES, allocationId, claims: 3, leases: 0 }])
     },
   },
 ]

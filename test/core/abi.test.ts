@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import test from 'ava'
 import { Core, FIELDS, HEADER, LAYOUTS, MESSAGES, VERDICTS, instantiate, seal, type CoreExports } from '../../host/core/index.ts'
-import { base } from './support/base.ts'
+import { KEY_RECORD, MAX_KEYS, keyRecord } from '../../host/keys.ts'
+import { KEY, base } from './support/base.ts'
 import { sectionsOf } from './support/forge.ts'
 import { plan } from './support/generate.ts'
 import { generated } from './support/generated.ts'
@@ -99,6 +100,17 @@ function hostileSpans(io: number, end: number, random: Random): [number, number]
 /** What a refusal gives, the span's length where it is fixed, the call. */
 type SpanCall = [refusal: number, length: number | undefined, call: (p: number, l: number) => number]
 
+/** Calls with a policy at `io + 1000` that says these keys, and a list of one empty span at `io + 2000`. */
+function withKeys(core: CoreExports, io: number, keys: number, count: number, call: () => number): number {
+  const view = new DataView(core.memory.buffer)
+  new Uint8Array(core.memory.buffer).fill(0, io + 1000, io + 1064)
+  view.setUint32(io + 1048, keys, true)
+  view.setUint32(io + 1052, count, true)
+  view.setUint32(io + 2000, io, true)
+  view.setUint32(io + 2004, 0, true)
+  return count === 0 ? BAD_SPAN : call()
+}
+
 /** Each export that takes spans. */
 function spanCalls(core: CoreExports, io: number): Record<string, SpanCall> {
   return {
@@ -107,6 +119,9 @@ function spanCalls(core: CoreExports, io: number): Record<string, SpanCall> {
     'validateBatch (list)': [BAD_SPAN, 8, (p) => core.validateBatch(p, 1, 0, io)],
     'validateBatch (count)': [BAD_SPAN, undefined, (p, l) => core.validateBatch(p, Math.ceil(l / 8), 0, io + 131_072)],
     'validateBatch (out)': [BAD_SPAN, undefined, (p, l) => core.validateBatch(io, Math.min(l, 4), 0, p)],
+    'validate (keys)': [BAD_SPAN, undefined, (p, l) => withKeys(core, io, p, Math.ceil(l / 72), () => core.validate(io, 10, io + 1000))],
+    'validateBatch (keys)': [BAD_SPAN, undefined, (p, l) => withKeys(core, io, p, Math.ceil(l / 72), () => core.validateBatch(io + 2000, 1, io + 1000, io + 3000))],
+    validateArray: [BAD_SPAN, undefined, (p, l) => core.validateArray(p, l, 4096)],
     validateHandle: [BAD_SPAN, undefined, (p, l) => core.validateHandle(1, p, l)],
     describe: [-BAD_SPAN, undefined, (p, l) => core.describe(p, l, io, 1000)],
     'describe (out)': [-BAD_SPAN, undefined, (p, l) => core.describe(io, 200, p, l)],
@@ -117,6 +132,15 @@ function spanCalls(core: CoreExports, io: number): Record<string, SpanCall> {
     sealSection: [BAD_SPAN, undefined, (p, l) => core.sealSection(p, l, 1, 1, io, 64)],
     'sealSection (bytes)': [BAD_SPAN, undefined, (p, l) => core.sealSection(io, 1000, 1, 1, p, l)],
     sealEnd: [-BAD_SPAN, undefined, (p, l) => core.sealEnd(p, l)],
+    sealEndAuthenticated: [-BAD_SPAN, undefined, (p, l) => core.sealEndAuthenticated(p, l, io)],
+    'sealEndAuthenticated (key)': [-BAD_SPAN, 72, (p) => core.sealEndAuthenticated(io, 1000, p)],
+    authenticate: [-BAD_SPAN, undefined, (p, l) => core.authenticate(p, l, io)],
+    'authenticate (key)': [-BAD_SPAN, 72, (p) => core.authenticate(io, 1000, p)],
+    sha256: [BAD_SPAN, undefined, (p, l) => core.sha256(p, l, io)],
+    'sha256 (out)': [BAD_SPAN, 32, (p) => core.sha256(io, 100, p)],
+    'hmacSha256 (key)': [BAD_SPAN, undefined, (p, l) => core.hmacSha256(p, l, io, 100, io + 1000)],
+    hmacSha256: [BAD_SPAN, undefined, (p, l) => core.hmacSha256(io, 32, p, l, io + 1000)],
+    'hmacSha256 (out)': [BAD_SPAN, 32, (p) => core.hmacSha256(io, 32, io, 100, p)],
     crc32c: [0, undefined, (p, l) => core.crc32c(p, l)],
     verdictName: [0, undefined, (p, l) => core.verdictName(1, p, l)],
     verdictMessage: [0, undefined, (p, l) => core.verdictMessage(1, p, l)],
@@ -142,7 +166,7 @@ for (const name of Object.keys(spanCalls(fresh().core, 0))) {
     const before = outsideHash(core)
     let refused = 0
     for (const [p, l] of hostileSpans(io, end, random)) {
-      const length = fixed ?? (name.includes('count') ? 8 * Math.ceil(l / 8) : name.includes('(out)') && name.includes('Batch') ? Math.min(l, 4) : l)
+      const length = fixed ?? (name.includes('(keys)') ? 72 * Math.ceil(l / 72) : name.includes('count') ? 8 * Math.ceil(l / 8) : name.includes('(out)') && name.includes('Batch') ? Math.min(l, 4) : l)
       const result = call(p, l)
       if (p >= io && p + length <= end) continue
       t.is(result, refusal, `${p}, ${l}`)
@@ -187,7 +211,15 @@ test('sealing with a header that says anything stays in its buffer', (t) => {
     view.setUint32(at + HEADER.total_length, random.below(2) === 0 ? random.u32() : 140 + random.below(1200), true)
     const length = random.below(2) === 0 ? random.below(1000) : random.u32()
     core.sealSection(at, capacity, random.u32(), random.u32(), io, length)
-    core.sealEnd(at, capacity)
+    if (random.below(2) === 0) core.sealEnd(at, capacity)
+    else {
+      // A key of its own place, or one that lies under what is written (and is wiped there).
+      const key = random.below(4) === 0 ? at + random.below(capacity - KEY_RECORD) : io + 100_000
+      u8.set(keyRecord(KEY, 'key'), key)
+      if (random.below(2) === 0) core.sealEndAuthenticated(at, capacity, key)
+      else core.authenticate(at, capacity, key)
+      if (!u8.subarray(key, key + KEY_RECORD).every((b) => b === 0)) return t.fail('a key was not wiped')
+    }
     const around = [...u8.subarray(Math.max(io, at - 64), at), ...u8.subarray(at + capacity, Math.min(end, at + capacity + 64))]
     if (!around.every((b) => b === 0x5a)) return t.fail(`capacity ${capacity}`)
   }
@@ -249,8 +281,9 @@ test('what a core did before does not matter: same bytes and policy, same verdic
   used.u8.fill(1, used.inputAt, used.inputAt + 16)
   t.is(used.exports.ledgerEnd(used.exports.ledgerAdd(1, used.inputAt, 1, 1, 1)), 0) // grows the memory, now and not below
   const mutator = new Mutator(used, 5, 50)
-  const inputs: { input: Uint8Array; policy: Uint8Array; verdict: number; at: number }[] = []
-  const ask = (core: Core, input: Uint8Array, policy: Uint8Array): [number, number] => {
+  const inputs: { input: Uint8Array; policy: Uint8Array; keys: Uint8Array; verdict: number; at: number }[] = []
+  const ask = (core: Core, input: Uint8Array, policy: Uint8Array, keys: Uint8Array): [number, number] => {
+    core.u8.set(keys, core.keysAt)
     core.u8.set(input, core.inputAt)
     core.u8.set(policy, core.policyAt)
     const verdict = core.exports.validate(core.inputAt, input.length, core.policyAt)
@@ -261,8 +294,9 @@ test('what a core did before does not matter: same bytes and policy, same verdic
     mutator.policy()
     const input = used.u8.slice(used.inputAt, used.inputAt + mutator.length)
     const policy = used.u8.slice(used.policyAt, used.policyAt + 64)
-    const [verdict, at] = ask(new Core(module), input, policy)
-    inputs.push({ input, policy, verdict, at })
+    const keys = used.u8.slice(used.keysAt, used.keysAt + 2 * MAX_KEYS * KEY_RECORD)
+    const [verdict, at] = ask(new Core(module), input, policy, keys)
+    inputs.push({ input, policy, keys, verdict, at })
   }
   for (let i = 0; i < 10_000; i++) {
     mutator.envelope()
@@ -272,7 +306,7 @@ test('what a core did before does not matter: same bytes and policy, same verdic
     used.exports.validateHandle(mutator.layout, used.inputAt, mutator.length)
     used.exports.ledgerEnd(used.exports.ledgerAdd(1, used.inputAt, 1, 1, 1))
   }
-  for (const { input, policy, verdict, at } of inputs) t.deepEqual(ask(used, input, policy), [verdict, at])
+  for (const { input, policy, keys, verdict, at } of inputs) t.deepEqual(ask(used, input, policy, keys), [verdict, at])
   t.true(new Set(inputs.map((i) => i.verdict)).size > 25)
 })
 

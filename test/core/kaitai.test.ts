@@ -1,6 +1,6 @@
 import test from 'ava'
-import { inspect, seal, toHex, toUuid, type Field } from '../../host/core/index.ts'
-import { base } from './support/base.ts'
+import { authenticateEnvelope, inspect, seal, toHex, toUuid, type Field } from '../../host/core/index.ts'
+import { KEY, base } from './support/base.ts'
 import { lengthened } from './support/forge.ts'
 import { LAYOUT_NAMES, plan } from './support/generate.ts'
 import { kaitaiParser, type Leaf } from './support/kaitai.ts'
@@ -32,6 +32,7 @@ function difference(bytes: Uint8Array): string | undefined {
 for (const layout of LAYOUT_NAMES) {
   test(`docs/envelope.ksy describes what the core does: ${layout}`, (t) => {
     t.is(difference(base(layout)), undefined)
+    t.is(difference(authenticateEnvelope(base(layout), KEY)), undefined)
   })
 }
 
@@ -41,7 +42,7 @@ test('docs/envelope.ksy agrees with the core on 10,000 envelopes, field by field
   for (let i = 0; i < 10_000; i++) {
     const { header, sections } = plan(random)
     layouts.add(header.layout)
-    const bytes = seal(header, sections)
+    const bytes = seal(header, sections, i % 3 === 0 ? { key: KEY } : {})
     const fault = difference(i % 4 === 3 ? lengthened(bytes, 1, random.bytes(8 * random.int(0, 4))) : bytes)
     if (fault !== undefined) return t.fail(`envelope ${i} (${header.layout}): ${fault}`)
   }

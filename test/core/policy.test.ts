@@ -10,7 +10,7 @@ const MAX = Number.MAX_SAFE_INTEGER
 const device = new Uint8Array(16).fill(0x11)
 
 function block(policy: Policy): Uint8Array {
-  const bytes = writePolicy(policy)
+  const { block: bytes } = writePolicy(policy)
   if (bytes.length !== POLICY_SIZE) throw new Error('a policy block has 64 bytes')
   return bytes
 }
@@ -43,9 +43,9 @@ test('each expectation, at its boundaries', (t) => {
 })
 
 test('names that no option has are refused, with a hint', (t) => {
-  for (const name of ['Now', 'nBytes', 'keys', 'requireauthentication', 'uuid', '0']) {
+  for (const name of ['Now', 'nBytes', 'key', 'requireauthentication', 'uuid', '0']) {
     t.throws(() => validate(host, { [name]: 1 } as Policy), {
-      instanceOf: TypeError, code: 'ERR_USM_IPC_UNKNOWN_OPTION', message: `policy has no option "${name}"; it has now, clockSkew, kind, backend, device, nbytes, requireAuthentication`,
+      instanceOf: TypeError, code: 'ERR_USM_IPC_UNKNOWN_OPTION', message: `policy has no option "${name}"; it has now, clockSkew, kind, backend, device, nbytes, keys, requireAuthentication`,
     })
   }
   t.throws(() => validate(host, Object.create({ nbyte: 1 }) as Policy), { code: 'ERR_USM_IPC_UNKNOWN_OPTION' })

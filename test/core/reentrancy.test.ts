@@ -2,7 +2,8 @@
 // bytes that were given, also where those lie in memory that others write.
 import test from 'ava'
 import { decode, seal, validate, validateBatchOf } from './support/entry.ts'
-import { base } from './support/base.ts'
+import { VERDICTS, authenticateEnvelope } from '../../host/core/index.ts'
+import { KEY, base } from './support/base.ts'
 import { plan } from './support/generate.ts'
 import { Random } from './support/source.ts'
 
@@ -32,6 +33,20 @@ test('a policy whose getter takes the bytes away', (t) => {
     },
   }
   t.is(validate(bytes, policy), 'empty')
+})
+
+test('keys whose getters validate with other keys', (t) => {
+  const tagged = authenticateEnvelope(good, KEY)
+  const key = {
+    get id() {
+      validate(tagged, { keys: [{ id: KEY.id, key: new Uint8Array(32) }] })
+      return KEY.id
+    },
+    key: KEY.key,
+  }
+  t.is(validate(tagged, { keys: [key] }), 'ok')
+  t.deepEqual([...validateBatchOf([tagged, good], { keys: [key] })].map((code) => VERDICTS[code]), ['ok', 'unauthenticated'])
+  t.deepEqual(authenticateEnvelope(good, key), tagged)
 })
 
 test('sections and headers that seal another envelope while they are read', (t) => {

@@ -15,7 +15,7 @@ const LAYOUT_NAMES = Object.keys(LAYOUTS) as LayoutName[]
 
 /** Verdicts that are not about an envelope, a raw handle or a policy; the ABI's and the ledger's tests have them. */
 const ELSEWHERE = new Set([
-  'bad-span', 'buffer-too-small',
+  'bad-span', 'buffer-too-small', 'bad-key',
   'unknown-claim', 'double-close', 'ledger-full', 'stale-handle', 'never-issued', 'bad-record',
 ])
 

@@ -11,7 +11,7 @@ export function forged(envelope: Uint8Array, change: (view: DataView, bytes: Uin
 /** With the check bytes and the checksum that its other bytes ask for. */
 export function checked(bytes: Uint8Array): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const end = bytes.length - 4
+  const end = bytes.length - ((bytes[HEADER.flags]! & 1) === 1 ? 36 : 4) // a tag is left as it is
   bytes[HEADER.header_check] = folded(bytes, 8, 24, HEADER.header_check)
   for (let at = view.getUint16(HEADER.header_length, true); at + 8 <= end; ) {
     bytes[at + 3] = folded(bytes, at, at + 8, at + 3)

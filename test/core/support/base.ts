@@ -1,5 +1,5 @@
 /** One hand-made envelope a layout, with a section of every type: what the cases break. */
-import { seal, type EnvelopeHeader, type LayoutName } from '../../../host/core/index.ts'
+import { seal, type EnvelopeHeader, type EnvelopeKey, type LayoutName } from '../../../host/core/index.ts'
 import { HEADER_LENGTH, sectionsOf } from './forge.ts'
 import { BACKEND_OF } from './generate.ts'
 import { vendorHandle } from './handles.ts'
@@ -18,6 +18,8 @@ export const NBYTES = 0x2000
 export const PID = 4242
 export const CREATED = 1_700_000_000_000
 export const EXPIRES = 1_700_000_060_000
+/** What authenticates the envelopes of these tests. */
+export const KEY: EnvelopeKey = { id: 7, key: Uint8Array.from({ length: 32 }, (_, i) => 0xa0 ^ (i * 37)) }
 const IDENTITY = { stDev: 0x31n, stIno: 0x1234n }
 
 export function baseHeader(layout: LayoutName): EnvelopeHeader {

@@ -1,5 +1,6 @@
 /** Single-bit damage to a valid envelope, on the core's own memory: a thousand envelopes are millions of calls. */
 import { FIELDS, VERDICTS, type Core } from '../../../host/core/index.ts'
+import { crcAt as crcOffset } from './forge.ts'
 
 const RECORD = 24
 const CRC = FIELDS.indexOf('crc32c')
@@ -43,7 +44,7 @@ export function truncations(core: Core, bytes: Uint8Array): FlipResult {
 export function checksummedFlips(core: Core, bytes: Uint8Array): FlipResult & { accepted: number } {
   const { exports, inputAt: at, listAt, u8 } = core
   const view = new DataView(u8.buffer)
-  const crcAt = at + bytes.length - 4
+  const crcAt = at + crcOffset(bytes)
   const capacity = core.listSize >> 1
   const otherAt = listAt + capacity
   u8.set(bytes, at)
@@ -52,11 +53,12 @@ export function checksummedFlips(core: Core, bytes: Uint8Array): FlipResult & { 
   const after = new Uint32Array(u8.buffer, otherAt, (count * RECORD) / 4)
   const fields = fieldOfByte(before, bytes.length)
   let [flips, accepted] = [0, 0]
-  for (let i = 0; i < (bytes.length - 4) * 8; i++) {
+  for (let i = 0; i < bytes.length * 8; i++) {
     const byte = i >> 3
+    if (at + byte >= crcAt && at + byte < crcAt + 4) continue
     const bit = 1 << (i & 7)
     u8[at + byte]! ^= bit
-    view.setUint32(crcAt, exports.crc32c(at, bytes.length - 4), true)
+    view.setUint32(crcAt, exports.crc32c(at, crcAt - at), true)
     const code = exports.validate(at, bytes.length, 0)
     let fault: string | undefined
     if (code === 0) {

@@ -1,5 +1,6 @@
 /** Envelopes that nobody sealed: changed bytes whose check bytes and checksum match again. */
-import { HEADER } from '../../../host/core/index.ts'
+import { createHmac } from 'node:crypto'
+import { HEADER, type EnvelopeKey } from '../../../host/core/index.ts'
 import { crc32c } from './crc32c.ts'
 
 export const HEADER_LENGTH = 152
@@ -25,9 +26,53 @@ export function fixSection(bytes: Uint8Array, at: number): Uint8Array {
   return bytes
 }
 
+const TAG = 32
+
+export function isAuthenticated(bytes: Uint8Array): boolean {
+  return (bytes[HEADER.flags]! & 1) === 1
+}
+
+/** Where the sections end and the checksum is. */
+export function crcAt(bytes: Uint8Array): number {
+  return bytes.length - (isAuthenticated(bytes) ? 4 + TAG : 4)
+}
+
 export function fixCrc(bytes: Uint8Array): Uint8Array {
-  view(bytes).setUint32(bytes.length - 4, crc32c(bytes.subarray(0, -4)), true)
+  const at = crcAt(bytes)
+  view(bytes).setUint32(at, crc32c(bytes.subarray(0, at)), true)
   return bytes
+}
+
+/** What a tag must be, by the document and node:crypto: the judge of the core's. */
+export function tagOf(beforeTag: Uint8Array, key: Uint8Array): Uint8Array {
+  return createHmac('sha256', key).update('usm-ipc envelope 0\0').update(beforeTag).digest()
+}
+
+/** The tag put right, whatever else is wrong. */
+export function fixTag(bytes: Uint8Array, key: Uint8Array): Uint8Array {
+  bytes.set(tagOf(bytes.subarray(0, -TAG), key), bytes.length - TAG)
+  return bytes
+}
+
+/** An envelope without a tag with one, valid or not otherwise. */
+export function authenticated(bytes: Uint8Array, { id, key }: EnvelopeKey): Uint8Array {
+  const out = new Uint8Array(bytes.length + TAG)
+  out.set(bytes)
+  const v = view(out)
+  v.setUint16(HEADER.flags, v.getUint16(HEADER.flags, true) | 1, true)
+  v.setUint32(HEADER.key_id, id, true)
+  v.setUint32(HEADER.total_length, v.getUint32(HEADER.total_length, true) + TAG, true)
+  return fixTag(fixCrc(fixHeader(out)), key)
+}
+
+/** An authenticated envelope without its tag. */
+export function stripped(bytes: Uint8Array): Uint8Array {
+  const out = bytes.slice(0, -TAG)
+  const v = view(out)
+  v.setUint16(HEADER.flags, v.getUint16(HEADER.flags, true) & ~1, true)
+  v.setUint32(HEADER.key_id, 0, true)
+  v.setUint32(HEADER.total_length, out.length, true)
+  return fixCrc(fixHeader(out))
 }
 
 /** Every check byte that can be found, then the checksum. */
@@ -41,7 +86,7 @@ export function fixAll(bytes: Uint8Array): Uint8Array {
 export function sectionsOf(bytes: Uint8Array): { at: number; type: number; length: number }[] {
   const v = view(bytes)
   const found: { at: number; type: number; length: number }[] = []
-  for (let at = v.getUint16(HEADER.header_length, true); at + 8 <= bytes.length - 4; ) {
+  for (let at = v.getUint16(HEADER.header_length, true); at + 8 <= crcAt(bytes); ) {
     const length = v.getUint32(at + 4, true)
     found.push({ at, type: v.getUint16(at, true), length })
     at += 8 + Math.ceil(length / 8) * 8

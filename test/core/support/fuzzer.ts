@@ -1,10 +1,13 @@
 /** Inputs by the million against one core: no trap, no verdict out of range, no field out of bounds. */
-import { Core, VERDICTS } from '../../../host/core/index.ts'
+import { Core, VERDICTS, type VerdictName } from '../../../host/core/index.ts'
 import { LONGEST, Mutator } from './mutate.ts'
 
 const RECORD = 24
 /** Verdicts that validate and validateHandle can give. */
-export const REACHABLE = VERDICTS.slice(0, VERDICTS.indexOf('buffer-too-small'))
+export const REACHABLE: readonly VerdictName[] = [
+  ...VERDICTS.slice(0, VERDICTS.indexOf('buffer-too-small')), 'unknown-key', 'bad-tag', 'authentication-without-key',
+]
+const CODES = new Set(REACHABLE.map((name) => VERDICTS.indexOf(name)))
 const BAD_SPAN = VERDICTS.indexOf('bad-span')
 const CANARY = 0xa5
 
@@ -32,7 +35,7 @@ export class Fuzzer {
       } catch (error) {
         throw new Error(`${(error as Error).message}; the input was ${this.#input()}`, { cause: error })
       }
-      if (!(code >= 0 && code < REACHABLE.length)) throw new Error(`verdict ${code}; the input was ${this.#input()}`)
+      if (!CODES.has(code)) throw new Error(`verdict ${code}; the input was ${this.#input()}`)
       this.reached[code]!++
     }
   }
@@ -54,9 +57,17 @@ export class Fuzzer {
     const policy = random.below(2) === 0 ? policyAt : 0
     if (policy !== 0) m.policy()
     if (random.below(1024) === 0) return this.#badSpan()
+    const keys = policy === 0 ? undefined : m.keySpan
     const code = exports.validate(inputAt, m.length, policy)
+    if (keys !== undefined && !this.#isZero(keys)) throw new Error('keys were not wiped')
     if ((i & 3) === 0) this.#describe(m.length)
     return code
+  }
+
+  #isZero([at, end]: [number, number]): boolean {
+    const { u8 } = this.#core
+    for (let i = at; i < end; i++) if (u8[i] !== 0) return false
+    return true
   }
 
   #badSpan(): number {

@@ -50,7 +50,7 @@ export const plans = (): fc.Arbitrary<Plan> => fc.gen().map((gen) => plan(fromFa
 export function expected({ header: h, sections: s }: Plan, version = { major: 0, minor: 0 }): Envelope {
   return {
     version, kind: h.kind, backend: h.backend, layout: h.layout, deviceUuid: toUuid(h.deviceUuid),
-    allocationSize: h.allocationSize, offset: h.offset, nbytes: h.nbytes, allocationId: toHex(h.allocationId), pid: h.pid,
+    allocationSize: h.allocationSize, offset: h.offset, nbytes: h.nbytes, allocationId: toHex(h.allocationId), pid: h.pid, keyId: 0,
     startTime: exact(h.startTime), pidNamespace: exact(h.pidNamespace), bootId: toUuid(h.bootId),
     created: h.created, expires: h.expires, nonce: toHex(h.nonce),
     handle: s.handle,

@@ -1,7 +1,8 @@
 /** Damage that knows the structure, in place in the core's memory. */
-import { HEADER, LAYOUTS, seal, type Core } from '../../../host/core/index.ts'
-import { base } from './base.ts'
-import { HEADER_LENGTH, lengthened, sectionsOf } from './forge.ts'
+import { HEADER, LAYOUTS, seal, type Core, type EnvelopeKey } from '../../../host/core/index.ts'
+import { KEY_RECORD, MAX_KEYS, keyRecord } from '../../../host/keys.ts'
+import { KEY, base } from './base.ts'
+import { HEADER_LENGTH, authenticated, lengthened, sectionsOf } from './forge.ts'
 import { LAYOUT_NAMES, plan } from './generate.ts'
 import { Random } from './source.ts'
 
@@ -18,6 +19,7 @@ interface Template {
 const FIXED: readonly bigint[] = [
   0n, 1n, 2n, 0x7fn, 0xffn, 0x7fff_ffffn, 0x8000_0000n, 0xffff_ffffn, 2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n,
 ]
+const OTHER_KEY: EnvelopeKey = { id: KEY.id + 1, key: new Uint8Array(16).fill(3) }
 /** Inputs are no longer than this. */
 export const LONGEST = 20000
 
@@ -39,7 +41,7 @@ export class Mutator {
     this.#u8 = core.u8
     this.#view = new DataView(core.u8.buffer)
     this.#at = core.inputAt
-    const bytes = [...LAYOUT_NAMES.map(base), ...Array.from({ length: templates }, (_, i) => this.#sealed(i))]
+    const bytes = [...LAYOUT_NAMES.map(base), ...LAYOUT_NAMES.map((layout) => authenticated(base(layout), KEY)), ...Array.from({ length: templates }, (_, i) => this.#sealed(i))]
     this.#templates = bytes.map((b) => this.#template(b))
   }
 
@@ -52,6 +54,7 @@ export class Mutator {
     if (random.below(8) !== 0) this.#u8[this.#at + HEADER.header_check] = this.#checkByte(this.#at + 8, 16, HEADER.header_check - 8)
     if (random.below(8) !== 0) this.#fixSections()
     if (random.below(5) !== 0) this.#fixCrc()
+    if (random.below(4) === 0) this.#fixTag()
     if (random.below(16) === 0) this.#resize()
   }
 
@@ -101,13 +104,39 @@ export class Mutator {
     this.#copy(at + HEADER.device_uuid, p + 24, 16)
     if (random.below(3) === 0) this.#u8[p + 24 + random.below(16)]! ^= 1 << random.below(8)
     if (random.below(3) === 0) this.#set(p + 40, 8)
+    if (random.below(2) === 0) this.#keys()
     if (random.below(16) === 0) this.#u8[p + random.below(64)]! ^= 1 << random.below(8)
+  }
+
+  /** The span of the policy's keys that a call must wipe; undefined: there are none, or not inside the I/O region. */
+  get keySpan(): [at: number, end: number] | undefined {
+    const { policyAt, exports } = this.#core
+    const at = this.#view.getUint32(policyAt + 48, true)
+    const end = at + KEY_RECORD * this.#view.getUint32(policyAt + 52, true)
+    const io = exports.ioAddress()
+    return at >= io && end > at && end <= io + exports.ioSize() ? [at, end] : undefined
+  }
+
+  // The right key in most of them.
+  #keys(): void {
+    const { random } = this
+    const [p, at] = [this.#core.policyAt, this.#core.keysAt]
+    const count = 1 + random.below(3)
+    const right = random.below(count)
+    for (let i = 0; i < count; i++) {
+      const key = i === right && random.below(8) !== 0 ? KEY : { ...OTHER_KEY, id: OTHER_KEY.id + i }
+      this.#u8.set(keyRecord(key, 'key'), at + i * KEY_RECORD)
+    }
+    if (random.below(8) === 0) this.#u8[at + random.below(count * KEY_RECORD)]! ^= 1 << random.below(8)
+    this.#view.setUint32(p + 48, random.below(64) === 0 ? random.u32() : at, true)
+    this.#view.setUint32(p + 52, random.below(64) === 0 ? random.below(2 * MAX_KEYS) : count, true)
   }
 
   #sealed(i: number): Uint8Array {
     const { header, sections } = plan(this.random)
-    const bytes = seal(header, sections)
-    return i % 5 === 4 ? lengthened(bytes, 1 + this.random.below(255), this.random.bytes(8 * this.random.below(5))) : bytes
+    const sealed = seal(header, sections)
+    const bytes = i % 5 === 4 ? lengthened(sealed, 1 + this.random.below(255), this.random.bytes(8 * this.random.below(5))) : sealed
+    return i % 3 === 0 ? authenticated(bytes, KEY) : bytes
   }
 
   #template(bytes: Uint8Array): Template {
@@ -187,7 +216,7 @@ export class Mutator {
     const sections = this.#sections()
     if (sections.length === 0) return
     const { at, whole } = sections[random.below(sections.length)]!
-    const end = this.#at + this.length - 4
+    const end = this.#at + this.length - this.#trailer
     let more = 0
     switch (random.below(6)) {
       case 0:
@@ -219,6 +248,7 @@ export class Mutator {
         this.#u8[at + 2] = random.below(3)
         return
     }
+    // What is behind the sections is put right afterwards, or is wrong.
     this.length += more
     if (random.below(8) !== 0) this.#view.setUint32(this.#at + HEADER.total_length, this.length, true)
     if (random.below(4) !== 0) this.#view.setUint16(this.#at + HEADER.section_count, this.#sections().length, true)
@@ -230,7 +260,7 @@ export class Mutator {
 
   #sections(): { at: number; whole: number }[] {
     const found: { at: number; whole: number }[] = []
-    const end = this.#at + this.length - 4
+    const end = this.#at + this.length - this.#trailer
     let at = this.#at + this.#view.getUint16(this.#at + HEADER.header_length, true)
     while (at + 8 <= end && found.length < 64) {
       const whole = 8 + Math.ceil(this.#view.getUint32(at + 4, true) / 8) * 8
@@ -242,7 +272,7 @@ export class Mutator {
   }
 
   #fixSections(): void {
-    const end = this.#at + this.length - 4
+    const end = this.#at + this.length - this.#trailer
     let at = this.#at + this.#view.getUint16(this.#at + HEADER.header_length, true)
     for (let i = 0; at + 8 <= end && i < 64; i++) {
       this.#u8[at + 3] = this.#checkByte(at, 8, 3)
@@ -256,15 +286,25 @@ export class Mutator {
     return x
   }
 
+  get #trailer(): number {
+    return this.length >= HEADER_LENGTH && (this.#u8[this.#at + HEADER.flags]! & 1) === 1 ? 36 : 4
+  }
+
   get hasRightCrc(): boolean {
-    if (this.length < 4) return false
-    const at = this.#at + this.length - 4
-    return this.#view.getUint32(at, true) === this.#core.exports.crc32c(this.#at, this.length - 4) >>> 0
+    const length = this.length - this.#trailer
+    return length >= 0 && this.#view.getUint32(this.#at + length, true) === this.#core.exports.crc32c(this.#at, length) >>> 0
   }
 
   #fixCrc(): void {
-    if (this.length < 4) return
-    this.#view.setUint32(this.#at + this.length - 4, this.#core.exports.crc32c(this.#at, this.length - 4), true)
+    const length = this.length - this.#trailer
+    if (length >= 0) this.#view.setUint32(this.#at + length, this.#core.exports.crc32c(this.#at, length), true)
+  }
+
+  // Where nothing else is wrong, of the key that policies mostly have.
+  #fixTag(): void {
+    if (this.#trailer === 4) return
+    this.#u8.set(keyRecord(KEY, 'key'), this.#core.keysAt)
+    this.#core.exports.authenticate(this.#at, this.length, this.#core.keysAt)
   }
 
   #resize(): void {

@@ -1,4 +1,5 @@
 import { Core, VERDICTS, type LayoutName, type VerdictName } from '../../../../host/core/index.ts'
+import { KEY_RECORD } from '../../../../host/keys.ts'
 import { base } from '../base.ts'
 import { fixAll, view } from '../forge.ts'
 
@@ -19,6 +20,8 @@ export interface Case {
   after?: (bytes: Uint8Array) => Uint8Array
   /** Fills the policy block in. */
   policy?: (block: DataView) => void
+  /** Key records that go with it. */
+  keys?: Uint8Array
   /** Not to be put together with others: it leaves no room for them. */
   alone?: boolean
 }
@@ -38,7 +41,8 @@ export function answer(...cases: Case[]): Answer {
   for (const c of cases) bytes = c.after?.(bytes) ?? bytes
   const block = new Uint8Array(64)
   for (const c of cases) c.policy?.(view(block))
-  return ask(bytes, cases.some((c) => c.policy) ? block : undefined)
+  const keys = cases.findLast((c) => c.keys)?.keys
+  return ask(bytes, cases.some((c) => c.policy ?? c.keys) ? block : undefined, keys)
 }
 
 // What lies behind the bytes must not matter.
@@ -47,9 +51,15 @@ function place(bytes: Uint8Array): void {
   core.u8.fill(0xff, core.inputAt + bytes.length, core.inputAt + bytes.length + 512)
 }
 
-export function ask(bytes: Uint8Array, policy?: Uint8Array): Answer {
+export function ask(bytes: Uint8Array, policy?: Uint8Array, keys?: Uint8Array): Answer {
   place(bytes)
   if (policy) core.u8.set(policy, core.policyAt)
+  if (keys) {
+    core.u8.set(keys, core.keysAt)
+    const block = new DataView(core.u8.buffer, core.policyAt)
+    block.setUint32(48, core.keysAt, true)
+    block.setUint32(52, keys.length / KEY_RECORD, true)
+  }
   const code = core.exports.validate(core.inputAt, bytes.length, policy ? core.policyAt : 0)
   return { verdict: VERDICTS[code]!, at: core.exports.failureAddress() - core.inputAt }
 }

@@ -1,6 +1,6 @@
 import { BACKENDS, HEADER, KINDS, LAYOUTS } from '../../../../host/core/index.ts'
-import { CREATED, NBYTES, OFFSET, SIZE } from '../base.ts'
-import { fixCrc } from '../forge.ts'
+import { CREATED, KEY, NBYTES, OFFSET, SIZE } from '../base.ts'
+import { authenticated, fixCrc } from '../forge.ts'
 import { both, flip, u16, u32, u64, u8, type Case } from './case.ts'
 
 const H = HEADER
@@ -9,7 +9,7 @@ const MAX = 2n ** 53n - 1n
 export const header: Case[] = [
   { rule: 'H1', verdict: 'bad-check-byte', at: 22, after: (b) => fixCrc(flip(() => H.header_check)(b)) },
   { rule: 'H1', verdict: 'bad-check-byte', at: 22, after: (b) => fixCrc(flip(() => H.backend)(b)) },
-  { rule: 'H2', verdict: 'unknown-flags', at: 10, change: u16(H.flags, 1) },
+  { rule: 'H2', verdict: 'unknown-flags', at: 10, change: u16(H.flags, 2) },
   { rule: 'H2', verdict: 'unknown-flags', at: 10, change: u16(H.flags, 0x8000) },
   { rule: 'H3', verdict: 'reserved-not-zero', at: 23, change: u8(H.reserved, 1) },
   { rule: 'H4', verdict: 'unknown-kind', at: 16, change: u8(H.kind, 0) },
@@ -36,7 +36,8 @@ export const header: Case[] = [
   { rule: 'H14', verdict: 'bad-pid', at: 80, change: u32(H.pid, 0) },
   { rule: 'H14', verdict: 'bad-pid', at: 80, change: u32(H.pid, 0x8000_0000) },
   { rule: 'H15', verdict: 'key-without-authentication', at: 84, change: u32(H.key_id, 1) },
-  { rule: 'H16', verdict: 'bad-lifetime', at: 120, change: u64(H.created, MAX + 1n) },
-  { rule: 'H17', verdict: 'bad-lifetime', at: 128, change: u64(H.expires, BigInt(CREATED - 1)) },
-  { rule: 'H17', verdict: 'bad-lifetime', at: 128, change: u64(H.expires, MAX + 1n) },
+  { rule: 'H16', verdict: 'authentication-without-key', at: 84, alone: true, after: (b) => authenticated(b, { id: 0, key: KEY.key }) },
+  { rule: 'H17', verdict: 'bad-lifetime', at: 120, change: u64(H.created, MAX + 1n) },
+  { rule: 'H18', verdict: 'bad-lifetime', at: 128, change: u64(H.expires, BigInt(CREATED - 1)) },
+  { rule: 'H18', verdict: 'bad-lifetime', at: 128, change: u64(H.expires, MAX + 1n) },
 ]

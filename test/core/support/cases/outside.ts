@@ -1,8 +1,13 @@
 import { HEADER } from '../../../../host/core/index.ts'
-import { base } from '../base.ts'
+import { KEY, base } from '../base.ts'
+import { authenticated, fixCrc, view } from '../forge.ts'
 import { cut, flip, u16, u32, u8, both, type Case } from './case.ts'
 
 const length = base('host').length
+const total = (bytes: Uint8Array, value: number): Uint8Array => {
+  view(bytes).setUint32(HEADER.total_length, value, true)
+  return bytes
+}
 
 export const outside: Case[] = [
   { rule: 'O1', verdict: 'empty', at: 0, after: cut(0) },
@@ -26,6 +31,14 @@ export const outside: Case[] = [
   { rule: 'O8', verdict: 'bad-total-length', at: 12, change: u32(HEADER.total_length, 16384) },
   { rule: 'O8', verdict: 'bad-total-length', at: 12, change: u32(HEADER.total_length, 0) },
   { rule: 'O8', verdict: 'bad-total-length', at: 12, alone: true, change: both(u8(HEADER.minor, 1), u16(HEADER.header_length, length + 4)) },
+  // Sections that end before the header does, where there is a tag.
+  { rule: 'O8', verdict: 'bad-total-length', at: 12, alone: true, after: (b) => fixCrc(total(authenticated(b, KEY), 152 + 28)) },
+  { rule: 'O9', verdict: 'truncated', at: length + 31, alone: true, after: (b) => authenticated(b, KEY).slice(0, -1) },
+  { rule: 'O10', verdict: 'trailing-bytes', at: length + 32, alone: true, after: (b) => new Uint8Array([...authenticated(b, KEY), 0]) },
+  { rule: 'O11', verdict: 'bad-checksum', at: length - 4, alone: true, after: (b) => flip(() => HEADER.nonce)(authenticated(b, KEY)) },
+  // The flag alone, or taken away: the checksum is looked for where it is not.
+  { rule: 'O11', verdict: 'bad-checksum', at: length - 36, alone: true, after: flip(() => HEADER.flags) },
+  { rule: 'O11', verdict: 'bad-checksum', at: length + 28, alone: true, after: (b) => flip(() => HEADER.flags)(authenticated(b, KEY)) },
   { rule: 'O9', verdict: 'truncated', at: 152, after: cut(152) },
   { rule: 'O9', verdict: 'truncated', at: length - 1, after: cut(length - 1) },
   { rule: 'O10', verdict: 'trailing-bytes', at: length, after: (b) => new Uint8Array([...b, 0]) },

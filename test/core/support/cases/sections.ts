@@ -61,7 +61,7 @@ export const bodies: Case[] = [
   descriptors('D4', 8, u32(bytes(DESCRIPTORS), 3)),
   descriptors('D4', 8, both(u64(bytes(DESCRIPTORS) + 8, 0n), u64(bytes(DESCRIPTORS) + 16, 0n))),
   { ...array('A1', 0, (v, b) => shortened(v, b, ARRAY, 8, 40)), alone: true },
-  array('A2', 0, u8(bytes(ARRAY), 7)),
+  array('A2', 0, u8(bytes(ARRAY), 18)),
   array('A2', 0, u8(bytes(ARRAY) + 1, 0)),
   array('A2', 0, u16(bytes(ARRAY) + 2, 0)),
   ...[1, 3, 33, 0xffff_ffff, 0x1000_0002].map((ndim) => array('A3', 4, u32(bytes(ARRAY) + 4, ndim))),
