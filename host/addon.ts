@@ -25,6 +25,7 @@ export interface NativeUnavailable {
 }
 
 export interface NativeClaimInfo {
+  /** 1 allocation, 2 exported, 3 mapping, 5 descriptor, 6 lease (4, a view's, belongs to nobody) */
   kind: number
   /** 0 none, 1 mapped, 2 cached, 3 self */
   path: number
@@ -43,8 +44,10 @@ export interface NativeClaimInfo {
 }
 
 export interface NativeBook {
-  resources: { kind: string; backend: string; nbytes: number; allocationId: string; claims: number }[]
+  /** `leases` are those of the claims that stand for importers in other processes. */
+  resources: { kind: string; backend: string; nbytes: number; allocationId: string; claims: number; leases: number }[]
   claims: number
+  leases: number
   environments: number
 }
 
@@ -62,7 +65,15 @@ export interface PeerCredentials {
   pid: number
   uid: number
   gid: number
+  /**
+   * One of the ids is the kernel's overflow id (65534): this process's user namespace has no number for it, so it may be
+   * anybody's.
+   */
+  overflow: boolean
 }
+
+/** `exited`: the process has; `closed`: this end was closed first; `unavailable`: the system does not say which process it is. */
+export type PeerExit = 'exited' | 'closed' | 'unavailable'
 
 /** A received descriptor: the claim on it, and the object whose native finalizer ends that claim if nobody did. */
 export interface NativeDescriptor {
@@ -76,21 +87,36 @@ export interface NativeFrame {
 
 /**
  * One end of a Unix seqpacket socket. Every callback gets (error | null, value) exactly once, after the call has
- * returned; a call that throws (closed, queue full, bad argument) never calls back.
+ * returned; a call that throws (closed, queue full, bad argument), or that is done at once, never calls back.
  */
 export interface NativeChannel {
-  /** Sends one frame with borrowed descriptor claims. Returns a request number for cancel(). */
+  /** Sends one frame with borrowed descriptor claims. Returns a request number for cancel(), or 0: done. */
   send(bytes: Uint8Array, descriptors: number[], timeoutMs: number, done: (error: Error | null) => void): number
-  /** Receives one frame; nothing is read from the socket before it is asked for. */
-  receive(timeoutMs: number, done: (error: Error | null, frame?: NativeFrame) => void): number
+  /**
+   * Receives one frame; nothing is read from the socket before it is asked for. With `descriptors` it waits while the
+   * channel holds too many for another frame; without, a frame that has some breaks the channel. A frame that is there
+   * already is what it returns.
+   */
+  receive(timeoutMs: number, done: (error: Error | null, frame?: NativeFrame) => void, descriptors: boolean): number | NativeFrame
+  /** So many of the received descriptors have been closed. */
+  release(descriptors: number): void
+  /**
+   * Waits on this thread for the frame of the oldest receive, at most so long, and calls back for everything that is done. For
+   * answers that are due: two thread switches less.
+   */
+  waitHere(microseconds: number): void
   /** True when the request was still pending: its callback will then never run. */
   cancel(request: number): boolean
   /** Pending requests get state/"closed". Idempotent. */
   close(): void
+  /** As close, and the connection ends whatever other process has its socket, too. */
+  shut(): void
   readonly isClosed: boolean
   readonly peer: PeerCredentials
   /** Called once when the peer has hung up (frames may still be waiting to be received), or this end is closed. */
   onHangup(callback: () => void): void
+  /** Called once when the process that made the connection has exited, whoever else holds its socket, or this end is closed. */
+  onPeerExit(callback: (error: null, how: PeerExit) => void): void
   /** Keeps the event loop alive while requests are pending (the default); unref() does not. */
   ref(): void
   unref(): void
@@ -138,7 +164,10 @@ export interface NativeAddon {
     backend: number, device: number, layout: number, core: Uint8Array, handleAt: number, handleLength: number,
     allocationIdAt: number, allocationNbytes: number, entryAt: number, descriptor: number, holder: object,
   ): number
-  /** A claim of kind exported (2) owns the handle that get() gave: its end gives that back, and so does a failure of this. */
+  /**
+   * A further claim: exported (2), mapping (3: of a view, too), descriptor (5) or lease (6: an importer's, held while its connection lasts).
+   * One of kind exported owns the handle that get() gave: its end gives that back, and so does a failure of this.
+   */
   claim(of: number, kind: number, holder: object): number
   end(claim: number): boolean
   info(claim: number): NativeClaimInfo
@@ -170,12 +199,13 @@ export interface NativeAddon {
   channelCancel(request: number): boolean
   /** Owns fd from here on when `duplicate` is false and this does not throw. */
   channelAdopt(fd: number, duplicate: boolean): NativeChannel
-  channelListen(path: string, mode: number, backlog: number): NativeListener
+  /** With `replaceDead` it may wait two seconds for a lock on the directory, and replaces a socket that nobody answers on. */
+  channelListen(path: string, mode: number, backlog: number, replaceDead: boolean): NativeListener
   /** Stops and joins this environment's channel thread; for process 'exit', where no clean-up hook runs. */
   channelShutdown(): void
 
-  /** Fault builds only: the countdown-th passage of the named step fails. countdown 0 clears. */
-  setFault?(name: string, countdown: number): void
+  /** Fault builds only: the countdown-th passage of the named step fails, or kills this process. countdown 0 clears. */
+  setFault?(name: string, countdown: number, kills?: boolean): void
   /** Fault builds only: every name that setFault knows. */
   faultPoints?(): string[]
   /** Fault builds only: how often the host backend has called `mmap` and `munmap`. A second munmap fails silently, so only a count shows it. */

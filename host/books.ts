@@ -16,9 +16,11 @@ export interface LedgerReport {
 export interface ProcessReport {
   /** Claims of all environments and views, descriptors included. */
   claims: number
+  /** Those of the claims that are importers' in other processes. */
+  leases: number
   environments: number
   /** `allocation`, `mapping` or `descriptor`; each is closed when its last claim ends. */
-  resources: { kind: string; backend: string; nbytes: number; allocationId: string; claims: number }[]
+  resources: { kind: string; backend: string; nbytes: number; allocationId: string; claims: number; leases: number }[]
 }
 
 /**

@@ -2,7 +2,10 @@
 
 #ifdef USM_IPC_FAULTS
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <mutex>
 
@@ -11,9 +14,14 @@
 namespace usm_ipc {
 namespace {
 
+struct Fault {
+  int countdown;
+  bool kills;
+};
+
 struct Faults {
   std::mutex mutex;
-  std::map<std::string, int> countdowns;
+  std::map<std::string, Fault> pending;
   std::map<std::string, unsigned> calls;
 };
 
@@ -41,6 +49,8 @@ const std::vector<std::string>& fault_points() {
       "descriptor.duplicate", "descriptor.register", "descriptor.finalizer",
       "pidfd.open", "pidfd.identity", "pidfd.getfd",
       "channel.send", "channel.receive", "channel.duplicate", "channel.start", "channel.holder",
+      "channel.peerpidfd",
+      "channel.mode", "channel.place", "channel.probe", "channel.replace", "channel.replaced",
   };
   return *points;
 }
@@ -49,9 +59,10 @@ void fault_point(const char* name) {
   require_known(name);
   Faults& all = faults();
   std::lock_guard<std::mutex> lock(all.mutex);
-  const auto found = all.countdowns.find(name);
-  if (found == all.countdowns.end() || --found->second > 0) return;
-  all.countdowns.erase(found);
+  const auto found = all.pending.find(name);
+  if (found == all.pending.end() || --found->second.countdown > 0) return;
+  if (found->second.kills) ::kill(::getpid(), SIGKILL);
+  all.pending.erase(found);
   Failure failure(FailureKind::driver, "injected", std::string("injected failure at ") + name);
   failure.backend = "fault";
   failure.call = name;
@@ -59,14 +70,14 @@ void fault_point(const char* name) {
   throw failure;
 }
 
-void set_fault(const char* name, int countdown) {
+void set_fault(const char* name, int countdown, bool kills) {
   require_known(name);
   Faults& all = faults();
   std::lock_guard<std::mutex> lock(all.mutex);
   if (countdown <= 0) {
-    all.countdowns.erase(name);
+    all.pending.erase(name);
   } else {
-    all.countdowns[name] = countdown;
+    all.pending[name] = {countdown, kills};
   }
 }
 

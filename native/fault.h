@@ -13,7 +13,8 @@ namespace usm_ipc {
 const std::vector<std::string>& fault_points();
 // Throws Failure{driver, "injected"} when this passage is the one that was asked for.
 void fault_point(const char* name);
-void set_fault(const char* name, int countdown);
+// The countdown-th passage throws, or kills the process as a crash there would.
+void set_fault(const char* name, int countdown, bool kills);
 void count_call(const char* name) noexcept;
 std::map<std::string, unsigned> call_counts();
 #else

@@ -1,6 +1,5 @@
 #include "pidfd.h"
 
-#include <poll.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -69,15 +68,6 @@ std::string folder_of(const UniqueFd& pidfd, int pid) {
   if (shown < 0) throw exporter_gone(pid);
   if (shown == 0) throw other_namespace(pid);
   return "/proc/" + std::to_string(shown);
-}
-
-bool has_exited(const UniqueFd& pidfd) {
-  pollfd poll{pidfd.get(), POLLIN, 0};
-  int ready;
-  do {
-    ready = ::poll(&poll, 1, 0);
-  } while (ready < 0 && errno == EINTR);
-  return ready != 0;
 }
 
 // What /proc says is about the pidfd's process only while that lives: hence the last look.

@@ -200,7 +200,7 @@ ClaimId Registry::adopt_descriptor(EnvironmentId env, UniqueFd fd) {
 ClaimId Registry::claim(EnvironmentId env, ClaimId of, ClaimKind kind) {
   State& all = state();
   std::lock_guard<std::mutex> lock(all.mutex);
-  const Claim& source = all.own(env, of);
+  const Claim& source = kind == ClaimKind::mapping ? all.held(env, of) : all.own(env, of);
   return all.take(env, *source.resource, kind, source.path);
 }
 
@@ -293,11 +293,18 @@ ProcessBook Registry::book() {
   std::lock_guard<std::mutex> lock(all.mutex);
   ProcessBook book;
   book.environments = all.environments.size();
+  std::unordered_map<const Resource*, uint64_t> leases;
+  for (const auto& [id, claim] : all.claims) {
+    if (claim->kind == ClaimKind::lease && claim->resource != nullptr) ++leases[claim->resource];
+  }
   for (const Resource& resource : all.resources) {
     const char* backend = resource.backend == nullptr ? "" : resource.backend->name();
+    const auto found = leases.find(&resource);
+    const uint64_t held = found == leases.end() ? 0 : found->second;
     book.resources.push_back(
-        {kind_name(resource.kind), backend, resource.memory.nbytes, resource.allocation, resource.claims});
+        {kind_name(resource.kind), backend, resource.memory.nbytes, resource.allocation, resource.claims, held});
     book.claims += resource.claims;
+    book.leases += held;
   }
   return book;
 }

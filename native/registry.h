@@ -22,7 +22,7 @@ namespace usm_ipc {
 using ClaimId = uint64_t;        // from 1, never reused in a process, below 2^53
 using EnvironmentId = uint64_t;  // from 1, never reused
 
-enum class ClaimKind : uint8_t { allocation = 1, exported = 2, mapping = 3, view = 4, descriptor = 5, operation = 6 };
+enum class ClaimKind : uint8_t { allocation = 1, exported = 2, mapping = 3, view = 4, descriptor = 5, lease = 6 };
 enum class OpenPath : uint8_t { none = 0, mapped = 1, cached = 2, self = 3 };
 
 struct ClaimInfo {
@@ -41,9 +41,11 @@ struct ProcessBook {
     uint64_t nbytes;
     AllocationId allocation;
     uint64_t claims;
+    uint64_t leases;  // of the claims: those that are importers' in other processes
   };
   std::vector<Entry> resources;
   uint64_t claims = 0;
+  uint64_t leases = 0;
   uint64_t environments = 0;
 };
 

@@ -104,6 +104,13 @@ struct Registry::State {
     return *found->second;
   }
 
+  // Also by a view, which its finalizer may end on another thread: under the lock it is there or not.
+  const Claim& held(EnvironmentId env, ClaimId claim) {
+    const auto found = claims.find(claim);
+    if (found == claims.end() || found->second->env != env || found->second->resource == nullptr) return own(env, claim);
+    return *found->second;
+  }
+
   // Throws where the address is in a mapping that open() made.
   void refuse_imported(const void* pointer) const {
     const auto address = reinterpret_cast<uintptr_t>(pointer);

@@ -1,5 +1,5 @@
 /** Channels between processes: frames of bytes with file descriptors, over Unix seqpacket sockets. */
-import { addon, type NativeChannel, type NativeFrame, type PeerCredentials } from '../addon.ts'
+import { addon, type NativeChannel, type NativeFrame, type PeerCredentials, type PeerExit } from '../addon.ts'
 import { asBytes } from '../arguments.ts'
 import { Descriptor, checkFd, claimOf, descriptorFrom } from '../descriptor.ts'
 import { StateError, checked, typeError } from '../errors.ts'
@@ -9,13 +9,23 @@ import { deadline, request, requestOptions, type RequestOptions } from './reques
 
 const construct = Symbol('construct')
 const sendOptions = [...requestOptions, 'descriptors'] as const
+const receiveOptions = sendOptions
+const maxFrameDescriptors = 16
 
-/** Received descriptors that a channel holds before it refuses to receive more. */
+/** Received descriptors that a channel holds at most: a frame is read while all 16 that it may bring still fit. */
 export const maxHeldDescriptors = 256
 
 export interface SendOptions extends RequestOptions {
   /** At most 16. They are duplicated when `send` is called, so they may be closed at once. Numbers are borrowed. */
   descriptors?: readonly (Descriptor | number)[] | undefined
+}
+
+export interface ReceiveOptions extends RequestOptions {
+  /**
+   * False where the peer has no descriptors to send: a frame with some is refused (`ERR_USM_IPC_UNEXPECTED_DESCRIPTORS`)
+   * and the channel shut, without one of them becoming this process's. Default true.
+   */
+  descriptors?: boolean | undefined
 }
 
 /** What one `send` of the peer's put in. */
@@ -46,9 +56,13 @@ export interface Frame {
 export class FdChannel {
   readonly #native: NativeChannel
   readonly #received = new Set<Descriptor>()
-  readonly #forget = (descriptor: Descriptor): void => void this.#received.delete(descriptor)
+  readonly #forget = (descriptor: Descriptor): void => {
+    this.#received.delete(descriptor)
+    this.#native.release(1)
+  }
   #peer: PeerCredentials | undefined
   #hangup: Promise<void> | undefined
+  #peerExited: Promise<PeerExit> | undefined
 
   /** @internal */
   constructor(key: symbol, channel: NativeChannel) {
@@ -75,7 +89,10 @@ export class FdChannel {
     )
   }
 
-  /** Listens on a path. The socket's file gets `mode` (0o600: this user alone), and no existing file is replaced. */
+  /**
+   * Listens on a path. The socket's file gets `mode` (0o600: this user alone), and no existing file is replaced, but a
+   * dead socket with `replace: 'dead'`.
+   */
   static listen(path: string, options?: ListenOptions): FdListener<FdChannel> {
     return FdListener.open(path, options, channelFrom)
   }
@@ -123,22 +140,33 @@ export class FdChannel {
     }
   }
 
-  /** Receives one frame. On rejection by deadline or signal nothing was read; the next `receive()` gets the frame. */
-  async receive(options?: RequestOptions): Promise<Frame> {
-    checkOptions(options, requestOptions, 'FdChannel.receive')
+  /**
+   * Receives one frame. On rejection by deadline or signal nothing was read; the next `receive()` gets the frame. While
+   * the channel holds more than 240 descriptors this rejects, and receives that are pending already wait.
+   */
+  async receive(options?: ReceiveOptions): Promise<Frame> {
+    checkOptions(options, receiveOptions, 'FdChannel.receive')
     const timeoutMs = deadline(options, 'FdChannel.receive')
-    if (this.#received.size >= maxHeldDescriptors) {
+    const takesDescriptors = options?.descriptors ?? true
+    if (typeof takesDescriptors !== 'boolean')
+      throw typeError('invalid-options', 'FdChannel.receive: descriptors is a boolean')
+    if (takesDescriptors && this.#received.size > maxHeldDescriptors - maxFrameDescriptors) {
       throw new StateError(
         'too-many-held-descriptors',
-        `the channel holds ${this.#received.size} received descriptors: close those that are done with`,
+        `the channel holds ${this.#received.size} received descriptors, and a frame may bring ${maxFrameDescriptors}: close some before receiving more`,
       )
     }
     return request<NativeFrame, Frame>(
       options?.signal,
-      (done) => this.#native.receive(timeoutMs, done),
+      (done) => this.#native.receive(timeoutMs, done, takesDescriptors),
       (number) => this.#native.cancel(number),
       (frame) => this.#take(frame),
     )
+  }
+
+  /** @internal Waits on this thread, at most so many microseconds, for the frame that a pending `receive()` waits for. */
+  waitHere(microseconds: number): void {
+    if (!this.isClosed) this.#native.waitHere(microseconds)
   }
 
   /** Closes this end and the received descriptors that are still open. Pending requests fail. Idempotent. */
@@ -147,13 +175,23 @@ export class FdChannel {
     for (const descriptor of this.#received) descriptor.close()
   }
 
+  /**
+   * Closes this end, and ends the connection for every process that has a copy of it, such as a child that was forked. What
+   * was sent is still received. Idempotent.
+   */
+  shut(): void {
+    this.#native.shut()
+    this.close()
+  }
+
   get isClosed(): boolean {
     return this.#native.isClosed
   }
 
   /**
    * The process at the other end when the connection was made; for a pair, the process that made it. The pid is 0 where
-   * that process is in a pid namespace that this one cannot see.
+   * that process is in a pid namespace that this one cannot see. `overflow`: an id of its has no number in this user
+   * namespace (it shows as 65534), so whose process it is cannot be told.
    */
   get peer(): PeerCredentials {
     return (this.#peer ??= Object.freeze(this.#native.peer))
@@ -170,6 +208,21 @@ export class FdChannel {
       told.catch(() => (this.#hangup = undefined)) // could not be watched: the next one tries again
     }
     return this.#hangup
+  }
+
+  /**
+   * Resolves with `exited` when the process that made the connection (for a client, the one that called `listen`) has
+   * exited, even while a child of its keeps the connection open; with `closed` when this end is closed first; with
+   * `unavailable`, at once, where the system does not say which process that is. For a pair that process is the maker of
+   * it. It takes a descriptor from when it is first asked for, and is a pending request like `hangup`.
+   */
+  get peerExited(): Promise<PeerExit> {
+    if (this.#peerExited === undefined) {
+      const told = new Promise<PeerExit>((resolve) => checked(() => this.#native.onPeerExit((_, how) => resolve(how))))
+      this.#peerExited = told
+      told.catch(() => (this.#peerExited = undefined)) // could not be watched: the next one tries again
+    }
+    return this.#peerExited
   }
 
   /** The received descriptors that are still open. */

@@ -10,6 +10,14 @@ const backlog = 128
 export interface ListenOptions {
   /** Who may connect, as a file mode: writing is what counts. Default 0o600. */
   mode?: number | undefined
+  /**
+   * `'dead'`: where the path is a socket of this user's that nobody answers on, because the process that listened has
+   * exited, the new one takes its place. One process at a time does this in a directory; another waits, at most two
+   * seconds, and this thread with it. Everything else that exists is refused, as without this option:
+   * `ERR_USM_IPC_ADDRESS_IN_USE` where a listener is running, `ERR_USM_IPC_NOT_A_SOCKET`,
+   * `ERR_USM_IPC_FOREIGN_SOCKET`.
+   */
+  replace?: 'dead' | undefined
 }
 
 /**
@@ -47,18 +55,21 @@ export class FdListener<Channel> {
     options: ListenOptions | undefined,
     wrap: (channel: NativeChannel) => Channel,
   ): FdListener<Channel> {
-    checkOptions(options, ['mode'], 'FdChannel.listen')
+    checkOptions(options, ['mode', 'replace'], 'FdChannel.listen')
     if (typeof path !== 'string' || path === '')
       throw typeError('invalid-path', 'FdChannel.listen: the path is a string that is not empty')
     const mode = options?.mode ?? 0o600
     if (!Number.isInteger(mode) || mode < 0 || mode > 0o777) {
       throw rangeError('invalid-mode', 'FdChannel.listen: the mode is a number between 0 and 0o777')
     }
+    const replace = options?.replace
+    if (replace !== undefined && replace !== 'dead')
+      throw typeError('invalid-replace', "FdChannel.listen: replace is 'dead', or left out")
     // The name is removed later, whatever the current directory is then.
     const absolute = resolve(path)
     return new FdListener(
       absolute,
-      checked(() => addon().channelListen(absolute, mode, backlog)),
+      checked(() => addon().channelListen(absolute, mode, backlog, replace === 'dead')),
       wrap,
     )
   }

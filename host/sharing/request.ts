@@ -25,32 +25,34 @@ export function deadline(options: RequestOptions | undefined, where: string): nu
 }
 
 /**
- * A promise for one native request. `start` makes it and returns its number, `cancel` says whether it was still
- * pending, `convert` makes the result. Whatever the native side has done already is never thrown away: the result then
- * wins over the signal.
+ * The result of one native request, or a promise of it. `start` makes the request and returns its number, 0 when it is
+ * done, or what came of it; `cancel` says whether it was still pending; `convert` makes the result. Whatever the native
+ * side has done already is never thrown away: the result then wins over the signal.
  */
-export function request<Native, Result>(
+export function request<Native extends object | undefined, Result>(
   signal: AbortSignal | undefined,
-  start: (done: Done<Native>) => number,
+  start: (done: Done<Native>) => number | Native,
   cancel: (request: number) => boolean,
   convert: (value: Native) => Result,
-): Promise<Result> {
+): Result | Promise<Result> {
+  if (signal?.aborted) throw signal.reason
+  let settle: Done<Native>
+  const started = checked(() => start((error, value) => settle(error, value)))
+  if (typeof started !== 'number') return convert(started)
+  if (started === 0) return convert(undefined as Native)
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason)
     const abort = (): void => {
-      if (cancel(number)) reject(signal?.reason)
+      if (cancel(started)) reject(signal?.reason)
     }
-    const number = checked(() =>
-      start((error, value) => {
-        signal?.removeEventListener('abort', abort)
-        if (error !== null) return reject(fromNative(error))
-        try {
-          resolve(convert(value as Native))
-        } catch (failure) {
-          reject(failure)
-        }
-      }),
-    )
+    settle = (error, value) => {
+      signal?.removeEventListener('abort', abort)
+      if (error !== null) return reject(fromNative(error))
+      try {
+        resolve(convert(value as Native))
+      } catch (failure) {
+        reject(failure)
+      }
+    }
     signal?.addEventListener('abort', abort, { once: true })
   })
 }

@@ -77,17 +77,41 @@ napi_value send(Call& call) {
   const std::vector<int> descriptors = descriptors_at(call, 1);
   const Deadline deadline = deadline_at(call, 2);
   const Span bytes = call.bytes(0, "bytes");
+  Outcome now;
   return call.number(self.hub->request(callback_at(call, 3), Delivery::nothing, &self, [&] {
-    return self.hub->loop().send(self.port, bytes.data, bytes.size, descriptors, deadline);
+    return self.hub->loop().send(self.port, bytes.data, bytes.size, descriptors, deadline, &now);
   }));
 }
 
-template <Delivery delivery>
 napi_value receive(Call& call) {
   PortObject& self = port_of(call);
   const Deadline deadline = deadline_at(call, 0);
-  return call.number(self.hub->request(callback_at(call, 1), delivery, &self,
+  const bool takes_descriptors = call.boolean(2, "descriptors");
+  Outcome now;
+  const RequestId id = self.hub->request(callback_at(call, 1), Delivery::frame, &self, [&] {
+    return self.hub->loop().receive(self.port, deadline, takes_descriptors, &now);
+  });
+  return id == 0 ? self.hub->take_frame(self, now.frame) : call.number(id);
+}
+
+napi_value release(Call& call) {
+  PortObject& self = port_of(call);
+  self.hub->loop().release(self.port, call.integer(0, "descriptors", INT_MAX));
+  return undefined(call);
+}
+
+napi_value accept(Call& call) {
+  PortObject& self = port_of(call);
+  const Deadline deadline = deadline_at(call, 0);
+  return call.number(self.hub->request(callback_at(call, 1), Delivery::channel, &self,
                                        [&] { return self.hub->loop().receive(self.port, deadline); }));
+}
+
+napi_value wait_here(Call& call) {
+  PortObject& self = port_of(call);
+  self.hub->loop().wait_here(self.port, std::chrono::microseconds(call.integer(0, "microseconds", 1000000)));
+  self.hub->drain();
+  return undefined(call);
 }
 
 napi_value on_hangup(Call& call) {
@@ -97,11 +121,24 @@ napi_value on_hangup(Call& call) {
   return undefined(call);
 }
 
+napi_value on_peer_exit(Call& call) {
+  PortObject& self = port_of(call);
+  self.hub->request(callback_at(call, 0), Delivery::exit, &self,
+                    [&] { return self.hub->loop().watch_exit(self.port); });
+  return undefined(call);
+}
+
 napi_value cancel(Call& call) { return call.boolean(port_of(call).hub->cancel(call.integer(0, "request"))); }
 
 napi_value close(Call& call) {
   PortObject& self = port_of(call);
   self.hub->loop().close(self.port);
+  return undefined(call);
+}
+
+napi_value shut(Call& call) {
+  PortObject& self = port_of(call);
+  self.hub->loop().shut(self.port);
   return undefined(call);
 }
 
@@ -130,6 +167,8 @@ napi_value peer(Call& call) {
     const napi_value number = call.number(static_cast<uint64_t>(id));
     call.check(napi_set_named_property(call.env(), object, name, number), "napi_set_named_property");
   }
+  call.check(napi_set_named_property(call.env(), object, "overflow", call.boolean(peer.overflow)),
+             "napi_set_named_property");
   return object;
 }
 
@@ -188,9 +227,10 @@ napi_value channel_listen(Call& call) {
   const std::string path = string_at(call, 0);
   const mode_t mode = call.integer(1, "mode", kModeMask);
   const auto backlog = static_cast<int>(call.integer(2, "backlog", INT_MAX));
+  const Existing existing = call.boolean(3, "replaceDead") ? Existing::replace_dead : Existing::keep;
   hub_of(call).start();
   UniqueFd socket = new_socket();
-  BoundName name(socket.get(), path, mode, backlog);
+  BoundName name(socket.get(), path, mode, backlog, existing);
   return hub_of(call).make_listener(std::move(socket), std::move(name));
 }
 
@@ -224,9 +264,10 @@ void init_channel(napi_env env, napi_value exports, EnvironmentId env_id) {
   auto owner = std::make_unique<HubRef>(std::make_shared<ChannelHub>(env, env_id));
   ChannelHub* const hub = owner->get();
   hub->set_classes(define_class(env, "NativeChannel",
-                                {method<send>("send"), method<receive<Delivery::frame>>("receive"),
-                                 method<on_hangup>("onHangup"), getter<peer>("peer"), getter<fd>("fd")}),
-                   define_class(env, "NativeListener", {method<receive<Delivery::channel>>("accept")}));
+                                {method<send>("send"), method<receive>("receive"), method<release>("release"),
+                                 method<wait_here>("waitHere"), method<on_hangup>("onHangup"),
+                                 method<on_peer_exit>("onPeerExit"), method<shut>("shut"), getter<peer>("peer"), getter<fd>("fd")}),
+                   define_class(env, "NativeListener", {method<accept>("accept")}));
   const napi_property_descriptor functions[] = {
       method<channel_pair>("channelPair", hub),     method<channel_connect>("channelConnect", hub),
       method<channel_cancel>("channelCancel", hub), method<channel_adopt>("channelAdopt", hub),

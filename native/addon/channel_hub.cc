@@ -3,6 +3,18 @@
 #include "addon/convert.h"
 
 namespace usm_ipc {
+namespace {
+
+const char* name_of(PeerExit how) {
+  switch (how) {
+    case PeerExit::exited: return "exited";
+    case PeerExit::closed: return "closed";
+    case PeerExit::unavailable: return "unavailable";
+  }
+  return "";
+}
+
+}  // namespace
 
 const napi_type_tag kPortTag = {0x9b1d5f0c6e2a4b77, 0xa3c8e4d2f1b09655};
 
@@ -78,6 +90,9 @@ void ChannelHub::deliver(Completion completion) {
     arguments[1] = value_of(pending.delivery, completion.outcome);
   } catch (...) {
     arguments[0] = error_value(env_, current_failure());
+    // JavaScript will not close what it does not get.
+    if (pending.delivery == Delivery::frame)
+      loop_.release(pending.owner->port, completion.outcome.frame.descriptors.size());
   }
   try {
     const bool can_call = arguments[0] != nullptr && arguments[1] != nullptr;
@@ -94,9 +109,23 @@ void ChannelHub::deliver(Completion completion) {
 napi_value ChannelHub::value_of(Delivery delivery, Outcome& outcome) {
   if (delivery == Delivery::frame) return frame_to_js(env_, env_id_, outcome.frame);
   if (delivery == Delivery::channel) return make_channel(std::move(outcome.socket));
-  napi_value undefined;
-  require_ok(napi_get_undefined(env_, &undefined), "napi_get_undefined");
-  return undefined;
+  napi_value value;
+  if (delivery == Delivery::exit) {
+    require_ok(napi_create_string_utf8(env_, name_of(outcome.exit), NAPI_AUTO_LENGTH, &value),
+               "napi_create_string_utf8");
+  } else {
+    require_ok(napi_get_undefined(env_, &value), "napi_get_undefined");
+  }
+  return value;
+}
+
+napi_value ChannelHub::take_frame(PortObject& owner, Frame& frame) {
+  try {
+    return frame_to_js(env_, env_id_, frame);
+  } catch (...) {
+    loop_.release(owner.port, frame.descriptors.size());  // JavaScript will not close what it does not get
+    throw;
+  }
 }
 
 bool ChannelHub::cancel(RequestId id) {

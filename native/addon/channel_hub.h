@@ -35,7 +35,7 @@ struct PortObject {
 };
 
 // What a request's callback gets as its value.
-enum class Delivery : uint8_t { nothing, frame, channel };
+enum class Delivery : uint8_t { nothing, frame, channel, exit };
 
 class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
  public:
@@ -46,15 +46,20 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   Loop& loop() { return loop_; }
   EnvironmentId env_id() const { return env_id_; }
 
-  // `begin` asks the loop for the request. `owner` is null for a request that belongs to no object.
+  // `begin` asks the loop for the request; 0 where it is done already. `owner` is null for a request that belongs to no object.
   template <typename Begin>
   RequestId request(JsReference done, Delivery delivery, PortObject* owner, Begin&& begin) {
     const RequestId id = begin();
+    if (id == 0) return id;
     pending_.emplace(id, Pending{std::move(done), delivery, owner});
     begun(owner);
     return id;
   }
   bool cancel(RequestId id);
+  // Of a frame that `owner` has received.
+  napi_value take_frame(PortObject& owner, Frame& frame);
+  // Calls back for everything that is done.
+  void drain();
   void keep_alive(PortObject& owner, bool keeps_alive);
 
   void set_classes(JsReference channel, JsReference listener);
@@ -72,7 +77,6 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   static void on_wake(napi_env env, napi_value, void* context, void*);
   static void on_environment_end(void* data);
   void wake();
-  void drain();
   void deliver(Completion completion);
   napi_value value_of(Delivery delivery, Outcome& outcome);
   napi_value make(const JsReference& constructor, PortRef port, const Credentials& peer);

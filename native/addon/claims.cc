@@ -20,11 +20,11 @@ ClaimKind further_kind(uint32_t number) {
     case ClaimKind::exported:
     case ClaimKind::mapping:
     case ClaimKind::descriptor:
-    case ClaimKind::operation:
+    case ClaimKind::lease:
       return static_cast<ClaimKind>(number);
     default:
       throw Failure(FailureKind::argument, "invalid-argument",
-                    "kind must be exported, mapping, descriptor or operation: allocate() and view() make the others");
+                    "kind must be exported, mapping, descriptor or lease: allocate() and view() make the others");
   }
 }
 
@@ -109,11 +109,13 @@ napi_value book(Call& call) {
     resource.Set("nbytes", static_cast<double>(entry.nbytes));
     resource.Set("allocationId", hexadecimal(entry.allocation));
     resource.Set("claims", static_cast<double>(entry.claims));
+    resource.Set("leases", static_cast<double>(entry.leases));
     resources.Set(static_cast<uint32_t>(i), resource);
   }
   Napi::Object result = Napi::Object::New(env);
   result.Set("resources", resources);
   result.Set("claims", static_cast<double>(book.claims));
+  result.Set("leases", static_cast<double>(book.leases));
   result.Set("environments", static_cast<double>(book.environments));
   return result;
 }

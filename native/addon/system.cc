@@ -62,7 +62,8 @@ napi_value identity(Call& call) {
 #ifdef USM_IPC_FAULTS
 napi_value set_fault_method(Call& call) {
   const std::string name = Napi::Value(call.env(), call.value(0)).ToString();
-  set_fault(name.c_str(), static_cast<int>(call.integer(1, "countdown", INT32_MAX)));
+  const bool kills = Napi::Value(call.env(), call.value(2)).ToBoolean();
+  set_fault(name.c_str(), static_cast<int>(call.integer(1, "countdown", INT32_MAX)), kills);
   return nullptr;
 }
 

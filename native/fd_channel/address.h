@@ -1,32 +1,27 @@
-// Paths as socket addresses, and the name that a listener's socket has in the file system.
+// Paths as socket addresses. An address holds a path of 107 bytes; a longer one is reached through its file, or its
+// directory, once that is open: by the short name that /proc has for every descriptor.
 #pragma once
 
-#include <sys/types.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
 #include <string>
 
+#include "failure.h"
+
 namespace usm_ipc {
 
-// Throws Failure{argument} for a path that a socket address cannot hold beside `reserved` further bytes.
-sockaddr_un socket_address(const std::string& path, size_t reserved = 0);
+// Throws Failure{argument} for a path that no file can have.
+void check_path(const std::string& path);
 
-// The name of one bound socket. Removes it when it ends, if the name still is that socket's.
-class BoundName {
- public:
-  BoundName() = default;
-  // Binds `socket` and makes it listen. The name appears at once with its final mode, never with a wider one, and never
-  // takes the place of an existing file.
-  BoundName(int socket, const std::string& path, mode_t mode, int backlog);
-  BoundName(BoundName&& other) noexcept;
-  BoundName& operator=(BoundName&& other) noexcept;
-  ~BoundName() { remove(); }
-  void remove() noexcept;
+bool fits_address(const std::string& path);
+// Of a path that fits.
+sockaddr_un socket_address(const std::string& path);
 
- private:
-  std::string path_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-};
+// A descriptor's own path. ENOENT from a call on it means that /proc is missing: see no_proc().
+std::string proc_path(int fd);
+Failure no_proc(const std::string& path);
+// What the system said about a path that is longer than it takes.
+Failure path_too_long(const std::string& path);
 
 }  // namespace usm_ipc

@@ -11,6 +11,7 @@ namespace usm_ipc {
 
 constexpr size_t kMaxFrameBytes = 65536;
 constexpr size_t kMaxFrameDescriptors = 16;
+constexpr size_t kMaxHeldDescriptors = 256;  // that a channel has received and its owner has not closed
 
 struct Frame {
   std::vector<uint8_t> bytes;

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "fault.h"
+#include "fd_channel/address.h"
 
 namespace usm_ipc {
 namespace {
@@ -64,17 +65,27 @@ PortRef Loop::add_listener(UniqueFd&& socket, BoundName&& name) {
 }
 
 RequestId Loop::send(const PortRef& port, const uint8_t* bytes, size_t nbytes, const std::vector<int>& descriptors,
-                     const Deadline& deadline) {
+                     const Deadline& deadline, Outcome* now) {
   check_frame(nbytes, descriptors.size());
-  return begin(port, Direction::out, deadline, {bytes, nbytes, descriptors.data(), descriptors.size()});
+  return begin(port, Direction::out, deadline, {bytes, nbytes, descriptors.data(), descriptors.size()}, now);
 }
 
-RequestId Loop::receive(const PortRef& port, const Deadline& deadline) {
-  return begin(port, Direction::in, deadline, {});
+RequestId Loop::receive(const PortRef& port, const Deadline& deadline, bool takes_descriptors, Outcome* now) {
+  FrameView taken;
+  taken.takes_descriptors = takes_descriptors;
+  return begin(port, Direction::in, deadline, taken, now);
+}
+
+void Loop::release(const PortRef& port, size_t descriptors) {
+  Lock lock(mutex_);
+  const bool was_full = port->is_full();
+  port->held -= std::min(descriptors, port->held);
+  if (was_full && !port->is_full() && !port->closed) rearm(port);
+  notify(std::move(lock));
 }
 
 RequestId Loop::connect(const std::string& path, const Deadline& deadline) {
-  socket_address(path);
+  check_path(path);
   Lock lock(mutex_);
   const PortRef port = add(PortKind::connector, new_socket());
   port->path = path;
@@ -85,27 +96,6 @@ RequestId Loop::connect(const std::string& path, const Deadline& deadline) {
     close(port);
     throw;
   }
-}
-
-RequestId Loop::watch_hangup(const PortRef& port) {
-  Lock lock(mutex_);
-  const RequestId id = ++last_request_;
-  if (port->closed) {
-    complete(id, {}, nullptr, Direction::in);
-  } else {
-    if (port->hangup != 0)
-      throw Failure(FailureKind::state, "already-watched", "the channel's hang-up is watched already");
-    start();
-    port->hangup = id;
-    try {
-      arm(*port);
-    } catch (...) {
-      port->hangup = 0;  // the next one may try again
-      throw;
-    }
-  }
-  notify(std::move(lock));
-  return id;
 }
 
 bool Loop::cancel(RequestId request) {
@@ -122,6 +112,13 @@ bool Loop::cancel(RequestId request) {
 
 void Loop::close(const PortRef& port) {
   Lock lock(mutex_);
+  close_port(port, closed());
+  notify(std::move(lock));
+}
+
+void Loop::shut(const PortRef& port) {
+  Lock lock(mutex_);
+  if (!port->closed) ::shutdown(port->socket.get(), SHUT_RDWR);
   close_port(port, closed());
   notify(std::move(lock));
 }
@@ -154,16 +151,24 @@ void Loop::discard_completions() {
   completions_.clear();
 }
 
-RequestId Loop::begin(const PortRef& port, Direction direction, const Deadline& deadline, const FrameView& frame) {
+RequestId Loop::begin(const PortRef& port, Direction direction, const Deadline& deadline, const FrameView& frame,
+                       Outcome* now) {
   Lock lock(mutex_);
   admit(*port, direction);
   Outcome outcome;
   Progress progress = Progress::blocked;
   if (port->queue(direction).empty()) progress = try_request(*port, direction, frame, scratch_, outcome);
+  size_t& at_once = port->at_once_in(direction);
+  if (now != nullptr && progress == Progress::done && !outcome.failure && port->unsettled_in(direction) == 0 &&
+      ++at_once <= kMaxAtOnce) {
+    *now = std::move(outcome);
+    return 0;
+  }
+  at_once = 0;
   const bool waits = progress == Progress::blocked || progress == Progress::retry;
   const RequestId id = ++last_request_;
   if (waits && !has_passed(deadline)) {
-    enqueue(*port, direction, {id, deadline, copy_frame(frame)}, progress);
+    enqueue(*port, direction, {id, deadline, copy_frame(frame), frame.takes_descriptors}, progress);
   } else {
     if (waits) outcome.failure = port->timeout();
     settle(port, direction, id, std::move(outcome), progress);
@@ -227,6 +232,7 @@ void Loop::close_port(PortRef port, const Failure& why) {
   if (port->closed) return;
   port->closed = why;
   if (port->registered) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, port->socket.get(), nullptr);
+  end_exit_watch(*port, PeerExit::closed);
   port->name.remove();
   port->number.reset();
   port->socket.reset();

@@ -22,6 +22,7 @@
 namespace usm_ipc {
 
 constexpr size_t kMaxUnsettled = 64;  // requests of a port in each direction
+constexpr size_t kMaxAtOnce = 16;     // requests of a port in a row; the next one lets the environment do other things
 static_assert(kMaxUnsettled * kMaxFrameBytes <= 4u << 20, "a port may hold 4 MiB of unsent bytes");
 
 using PortRef = std::shared_ptr<Port>;
@@ -43,18 +44,29 @@ class Loop {
   PortRef add_listener(UniqueFd&& socket, BoundName&& name);
 
   // All throw Failure when the request cannot be taken (state/"closed", state/"queue-full", an argument's); a request
-  // that was taken has exactly one completion, unless it is cancelled.
+  // that was taken has exactly one completion, unless it is cancelled. One that succeeds at once, with none before it
+  // that its owner has not heard of, has none when there is a `now` to put its outcome into: its id is 0.
   RequestId send(const PortRef& port, const uint8_t* bytes, size_t nbytes, const std::vector<int>& descriptors,
-                 const Deadline& deadline);
+                 const Deadline& deadline, Outcome* now = nullptr);
   // A frame of a channel, a connection of a listener.
-  RequestId receive(const PortRef& port, const Deadline& deadline);
+  RequestId receive(const PortRef& port, const Deadline& deadline, bool takes_descriptors = true,
+                    Outcome* now = nullptr);
+  // The owner has closed so many of the descriptors that it received: receives that waited for room are tried again.
+  void release(const PortRef& port, size_t descriptors);
   RequestId connect(const std::string& path, const Deadline& deadline);
   // Completes when the peer has hung up, or the port is closed. Once for a port.
   RequestId watch_hangup(const PortRef& port);
+  // Completes when the process at the other end has exited, or the port is closed. Once for a port at a time.
+  RequestId watch_exit(const PortRef& port);
+  // Waits on the caller's thread for what the port's oldest receive is waiting for, at most so long: two thread switches
+  // less than by the loop's own thread. What came of it is in take() then; `wake` may not be called for it.
+  void wait_here(const PortRef& port, std::chrono::microseconds most);
   // True when the request was waiting: it had no effect and has no completion.
   bool cancel(RequestId request);
 
   void close(const PortRef& port);
+  // And ends the connection, whatever other process has its socket too. What was sent before is still received.
+  void shut(const PortRef& port);
   bool is_closed(const PortRef& port);
   int descriptor(const PortRef& port);
 
@@ -72,9 +84,10 @@ class Loop {
   using Lock = std::unique_lock<std::mutex>;
   struct Entry {
     Completion completion;
-    PortRef port;  // whose request it was; none: a watch for a hang-up
+    PortRef port;  // whose request it was; none: a watch
     Direction direction;
   };
+  static constexpr uint64_t kPeerBit = uint64_t{1} << 63;  // epoll's word for a port's peer is its id with this
   struct Place {
     uint64_t port;
     Direction direction;
@@ -82,7 +95,8 @@ class Loop {
 
   // loop.cc: requests
   PortRef add(PortKind kind, UniqueFd&& socket);
-  RequestId begin(const PortRef& port, Direction direction, const Deadline& deadline, const FrameView& frame);
+  RequestId begin(const PortRef& port, Direction direction, const Deadline& deadline, const FrameView& frame,
+                  Outcome* now = nullptr);
   void enqueue(Port& port, Direction direction, Request request, Progress progress);
   Request dequeue(Port& port, Direction direction, RequestId request);
   void settle(const PortRef& port, Direction direction, RequestId request, Outcome outcome, Progress progress);
@@ -90,12 +104,17 @@ class Loop {
   void close_port(PortRef port, const Failure& why);
   void notify(Lock lock);
 
+  // loop_watch.cc: the peer
+  void end_exit_watch(Port& port, PeerExit how);
+  void complete_exit(RequestId request, PeerExit how);
+
   // loop_thread.cc: waiting
   void start();
   void run();
   void serve(const PortRef& port, uint32_t events);
   void pump(const PortRef& port, Direction direction);
   void arm(Port& port);
+  void disarm(Port& port, uint32_t events);
   void rearm(const PortRef& port);
   void retry_later(Port& port);
   void fire_timers();

@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -39,7 +40,8 @@ FrameView view_of(const Request& request, std::array<int, kMaxFrameDescriptors>&
   const Frame& frame = request.frame;
   std::transform(frame.descriptors.begin(), frame.descriptors.end(), descriptors.begin(),
                  [](const UniqueFd& fd) { return fd.get(); });
-  return {frame.bytes.data(), frame.bytes.size(), descriptors.data(), frame.descriptors.size()};
+  return {frame.bytes.data(), frame.bytes.size(), descriptors.data(), frame.descriptors.size(),
+          request.takes_descriptors};
 }
 
 }  // namespace
@@ -100,8 +102,13 @@ void Loop::run() {
         }
         continue;
       }
-      const auto found = ports_.find(events[i].data.u64);
-      if (found != ports_.end()) serve(PortRef(found->second), events[i].events);
+      const auto found = ports_.find(events[i].data.u64 & ~kPeerBit);
+      if (found == ports_.end()) continue;
+      if ((events[i].data.u64 & kPeerBit) != 0) {
+        end_exit_watch(*found->second, PeerExit::exited);
+      } else {
+        serve(PortRef(found->second), events[i].events);
+      }
     }
     fire_timers();
     notify(std::move(lock));
@@ -144,6 +151,31 @@ void Loop::arm(Port& port) {
   }
   port.registered = true;
   port.armed = wanted;
+}
+
+// Takes back what arm() asked for; best effort, what is reported all the same is served twice at most.
+void Loop::disarm(Port& port, uint32_t events) {
+  if ((port.armed & events) == 0) return;
+  epoll_event interest{};
+  interest.events = (port.armed & ~events) | EPOLLONESHOT;
+  interest.data.u64 = port.id;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, port.socket.get(), &interest) == 0) port.armed &= ~events;
+}
+
+void Loop::wait_here(const PortRef& port, std::chrono::microseconds most) {
+  Lock lock(mutex_);
+  if (port->closed || port->queue(Direction::in).empty()) return;
+  disarm(*port, EPOLLIN);
+  pollfd readable{port->socket.get(), POLLIN, 0};
+  lock.unlock();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec limit{seconds.count(), std::chrono::nanoseconds(most - seconds).count()};
+  ::ppoll(&readable, 1, &limit, nullptr);
+  lock.lock();
+  if (port->closed) return;
+  pump(port, Direction::in);
+  if (!port->closed) rearm(port);
+  notify(std::move(lock));
 }
 
 // On the thread, where nobody could catch: requests that could never be served are failed instead.

@@ -7,17 +7,19 @@
 namespace usm_ipc {
 namespace {
 
-Progress receive(Port& port, uint8_t* scratch, Outcome& outcome) {
+Progress receive(Port& port, bool takes_descriptors, uint8_t* scratch, Outcome& outcome) {
   if (port.ended) throw peer_gone();
+  if (takes_descriptors && port.is_full()) return Progress::blocked;
   std::optional<Frame> frame;
   try {
-    frame = receive_frame(port.socket.get(), scratch);
+    frame = receive_frame(port.socket.get(), scratch, takes_descriptors);
   } catch (const Failure& failure) {
     // Nothing after the end is read: an empty frame can look like the end.
     port.ended = failure.kind == FailureKind::peer;
     throw;
   }
   if (!frame) return Progress::blocked;
+  port.held += frame->descriptors.size();
   outcome.frame = std::move(*frame);
   return Progress::done;
 }
@@ -40,7 +42,7 @@ Progress connect(Port& port, Outcome& outcome) {
 Progress dispatch(Port& port, Direction direction, const FrameView& frame, uint8_t* scratch, Outcome& outcome) {
   if (port.kind == PortKind::listener) return accept(port, outcome);
   if (port.kind == PortKind::connector) return connect(port, outcome);
-  if (direction == Direction::in) return receive(port, scratch, outcome);
+  if (direction == Direction::in) return receive(port, frame.takes_descriptors, scratch, outcome);
   const bool sent = send_frame(port.socket.get(), frame.bytes, frame.nbytes, frame.descriptors, frame.count);
   return sent ? Progress::done : Progress::blocked;
 }
@@ -50,7 +52,8 @@ Progress dispatch(Port& port, Direction direction, const FrameView& frame, uint8
 uint32_t Port::wanted() const {
   if (kind == PortKind::connector) return 0;
   uint32_t events = 0;
-  if (!waiting[static_cast<size_t>(Direction::in)].empty() && shortage == 0) events |= EPOLLIN;
+  const auto& readers = waiting[static_cast<size_t>(Direction::in)];
+  if (!readers.empty() && shortage == 0 && !(readers.front().takes_descriptors && is_full())) events |= EPOLLIN;
   if (!waiting[static_cast<size_t>(Direction::out)].empty()) events |= EPOLLOUT;
   if (hangup != 0) events |= EPOLLRDHUP;
   return events;

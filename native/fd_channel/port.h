@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "fd_channel/address.h"
+#include "fd_channel/bound_name.h"
+#include "fd_channel/peer.h"
 #include "fd_channel/socket.h"
 #include "fd_channel/socket_number.h"
 
@@ -26,13 +27,18 @@ struct Request {
   RequestId id = 0;
   Deadline deadline;
   Frame frame;  // of a send: a copy of the bytes, duplicates of the descriptors
+  bool takes_descriptors = true;  // of a receive
 };
+
+// How a watch for the peer's exit ended.
+enum class PeerExit : uint8_t { exited, closed, unavailable };
 
 // What a request came to. Owns what it carries, so nothing is lost if nobody takes it.
 struct Outcome {
   std::optional<Failure> failure;
   Frame frame;      // of a receive
   UniqueFd socket;  // of an accept or a connect
+  PeerExit exit = PeerExit::unavailable;  // of a watch for it
 };
 
 struct Port {
@@ -45,7 +51,11 @@ struct Port {
   std::deque<Request> waiting[2];  // by Direction
   // Requests whose completion has not been taken, the waiting ones included; by Direction.
   size_t unsettled[2] = {0, 0};
+  size_t at_once[2] = {0, 0};     // requests in a row that were done at once; by Direction
   RequestId hangup = 0;           // the request that wants to know; 0: none, or told
+  RequestId exit = 0;             // the request that waits for the peer's exit; 0: none
+  UniqueFd peer;                  // its process, while `exit` waits
+  size_t held = 0;                // descriptors of received frames that have not been released
   bool ended = false;             // the end of the stream has been seen
   std::optional<Failure> closed;  // why calls are refused
   BoundName name;                 // of a listener
@@ -55,7 +65,10 @@ struct Port {
   bool registered = false;        // with epoll
 
   std::deque<Request>& queue(Direction direction) { return waiting[static_cast<size_t>(direction)]; }
+  size_t& at_once_in(Direction direction) { return at_once[static_cast<size_t>(direction)]; }
   size_t& unsettled_in(Direction direction) { return unsettled[static_cast<size_t>(direction)]; }
+  // Whether a receive has to wait until descriptors have been released: all that a frame may bring must fit.
+  bool is_full() const { return held + kMaxFrameDescriptors > kMaxHeldDescriptors; }
   // The events that the waiting requests, or the watch for a hang-up, need.
   uint32_t wanted() const;
   // What a request that has run out of time gets.
@@ -69,12 +82,13 @@ enum class Progress : uint8_t {
   broken,   // the outcome is there, and the channel has to be shut
 };
 
-// A frame to send, borrowed.
+// What to try: the frame of a send, borrowed; what a receive takes.
 struct FrameView {
   const uint8_t* bytes = nullptr;
   size_t nbytes = 0;
   const int* descriptors = nullptr;
   size_t count = 0;
+  bool takes_descriptors = true;
 };
 
 // One try, without waiting. `frame` is a send's; `scratch` is kMaxFrameBytes long.

@@ -1,7 +1,6 @@
 #include "fd_channel/socket.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "fault.h"
 #include "fd_channel/address.h"
+#include "fd_channel/peer.h"
 
 namespace usm_ipc {
 namespace {
@@ -50,11 +50,6 @@ std::vector<UniqueFd> take_descriptors(msghdr& message) {
   return descriptors;
 }
 
-bool peer_has_hung_up(int socket) {
-  pollfd poll{socket, POLLRDHUP, 0};
-  return ::poll(&poll, 1, 0) == 1 && (poll.revents & (POLLRDHUP | POLLHUP)) != 0;
-}
-
 BrokenChannel descriptors_lost() {
   BrokenChannel failure(
       FailureKind::driver, "descriptors-lost",
@@ -79,6 +74,12 @@ const char* connect_advice(int error) {
     case ENOTDIR: return "a part of the path is not a directory";
     default: return "";
   }
+}
+
+Failure connect_failure(const char* call, int error) {
+  Failure failure = system_failure(kBackend, call, error, connect_advice(error));
+  if (error == ENOENT || error == ECONNREFUSED) failure.reason = "no-listener";
+  return failure;
 }
 
 }  // namespace
@@ -130,15 +131,6 @@ UniqueFd adopt_socket(int fd) {
     throw system_failure(kBackend, "fcntl", errno);
   }
   return UniqueFd(fd);
-}
-
-Credentials peer_credentials(int socket) {
-  ucred credentials{};
-  socklen_t length = sizeof credentials;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
-    throw system_failure(kBackend, "getsockopt", errno);
-  }
-  return {credentials.pid, credentials.uid, credentials.gid};
 }
 
 void check_frame(size_t nbytes, size_t descriptors) {
@@ -195,7 +187,7 @@ bool send_frame(int socket, const uint8_t* bytes, size_t nbytes, const int* desc
   }
 }
 
-std::optional<Frame> receive_frame(int socket, uint8_t* scratch) {
+std::optional<Frame> receive_frame(int socket, uint8_t* scratch, bool takes_descriptors) {
   fault_point("channel.receive");
   iovec vector{scratch, kMaxFrameBytes};
   alignas(cmsghdr) char control[kReceiveControl];
@@ -206,8 +198,10 @@ std::optional<Frame> receive_frame(int socket, uint8_t* scratch) {
     message = {};
     message.msg_iov = &vector;
     message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    if (takes_descriptors) {
+      message.msg_control = control;
+      message.msg_controllen = sizeof control;
+    }
     received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (received >= 0) break;
     if (errno == EINTR) continue;
@@ -228,6 +222,11 @@ std::optional<Frame> receive_frame(int socket, uint8_t* scratch) {
     if (frame.descriptors.empty() && peer_has_hung_up(socket)) throw peer_gone();
     throw BrokenChannel(FailureKind::peer, "empty-frame", "the peer sent an empty frame; the channel was shut");
   }
+  if (!takes_descriptors && (message.msg_flags & MSG_CTRUNC) != 0) {
+    throw BrokenChannel(FailureKind::peer, "unexpected-descriptors",
+                        "the peer sent descriptors where none were expected; they were closed, and the channel was "
+                        "shut");
+  }
   if ((message.msg_flags & MSG_TRUNC) != 0) {
     throw BrokenChannel(FailureKind::peer, "frame-too-large",
                         "the peer sent a frame of more than 65536 bytes; the channel was shut");
@@ -245,17 +244,26 @@ std::optional<Frame> receive_frame(int socket, uint8_t* scratch) {
   return frame;
 }
 
+int try_connect(int socket, const sockaddr_un& address) {
+  int error;
+  do {
+    error = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  return error;
+}
+
 bool connect_socket(int socket, const std::string& path) {
-  const sockaddr_un address = socket_address(path);
-  for (;;) {
-    if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
-    if (errno == EINTR) continue;
-    if (errno == EAGAIN) return false;
-    const int error = errno;
-    Failure failure = system_failure(kBackend, "connect", error, connect_advice(error));
-    if (error == ENOENT || error == ECONNREFUSED) failure.reason = "no-listener";
-    throw failure;
+  UniqueFd file;
+  if (!fits_address(path)) {
+    file = UniqueFd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!file && errno == ENAMETOOLONG) throw path_too_long(path);
+    if (!file) throw connect_failure("open", errno);
   }
+  const int error = try_connect(socket, socket_address(file ? proc_path(file.get()) : path));
+  if (error == 0) return true;
+  if (error == EAGAIN) return false;
+  if (error == ENOENT && file) throw no_proc(path);
+  throw connect_failure("connect", error);
 }
 
 Accepted accept_socket(int listener) {

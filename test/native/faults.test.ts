@@ -25,7 +25,7 @@ function everything(taken: number[]): void {
   take(open(handle, 4096, { id: foreign }))
   take(open(handle, 4096, { id }))
   const mapping = take(open(handle, 4096, { descriptor }))
-  take(native.claim(mapping, KINDS.operation, holder()))
+  take(native.claim(mapping, KINDS.lease, holder()))
   native.view(mapping, 0, 4096)
 }
 

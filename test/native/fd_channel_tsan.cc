@@ -1,17 +1,21 @@
 // Two environments in one process, each a thread with a loop of its own, exchange frames over the same channels with
-// deadlines, cancellations and closes in between. Every frame that was sent is received once, in order, and no
+// deadlines, cancellations and closes in between; others watch for the exit of processes. Every frame that was sent is received once, in order, and no
 // descriptor is left. Built with ThreadSanitizer by scripts/tsan.mjs.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
 
+#include "fd_channel/address.h"
 #include "fd_channel/loop.h"
 
 using namespace usm_ipc;
@@ -128,6 +132,7 @@ void receive_all(UniqueFd socket, unsigned seed) {
       std::memcpy(&number, frame.bytes.data(), sizeof number);
       REQUIRE(number == expected);
       REQUIRE(frame.descriptors.size() == 1);
+      loop.release(port, frame.descriptors.size());
       ++expected;
     });
   }
@@ -148,7 +153,9 @@ void connect_and_close(unsigned seed) {
     Environment client;
     size_t open = 0;
     for (int i = 0; i < 20; ++i) {
-      client.loop.connect(path, Clock::now() + std::chrono::milliseconds(50));
+      // As many as the server waits for have all the time that they need.
+      const Deadline patience = i < 8 ? Deadline() : Clock::now() + std::chrono::milliseconds(50);
+      client.loop.connect(path, patience);
       ++open;
     }
     while (open > 0) client.pump([&](const Completion&) { --open; });
@@ -166,6 +173,77 @@ void connect_and_close(unsigned seed) {
   REQUIRE(::access(path.c_str(), F_OK) != 0);
 }
 
+// A process that connects, leaves the connection to a child of its own, and waits to be killed. Forked while there is
+// one thread.
+pid_t fork_client(const std::string& path) {
+  const pid_t client = ::fork();
+  if (client != 0) return client;
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  const sockaddr_un address = socket_address(path);
+  while (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) ::usleep(1000);
+  char byte;
+  if (::fork() == 0) {
+    while (::read(socket, &byte, 1) > 0) {
+    }
+    ::_exit(0);
+  }
+  for (;;) ::pause();
+}
+
+// Watches for the exit of peers whose connections live on, on several loops at once, some of which are closed or shut
+// down while the peers exit.
+void watch_exits(unsigned seed) {
+  std::mt19937 random(seed);
+  constexpr int kClients = 6;
+  const std::string path = "/tmp/fd-channel-tsan-exit-" + std::to_string(::getpid());
+  std::vector<pid_t> clients;
+  UniqueFd socket = new_socket();
+  BoundName name(socket.get(), path, 0600, 16, Existing::replace_dead);
+  for (int i = 0; i < kClients; ++i) clients.push_back(fork_client(path));
+  std::vector<UniqueFd> connections;
+  while (connections.size() < kClients) {
+    Accepted accepted = accept_socket(socket.get());
+    if (accepted.socket) {
+      connections.push_back(std::move(accepted.socket));
+    } else {
+      ::usleep(1000);
+    }
+  }
+  std::vector<std::thread> threads;
+  for (UniqueFd& connection : connections) {
+    const unsigned kind = random() % 4;
+    threads.emplace_back([&connection, kind] {
+      Environment environment;
+      Loop& loop = environment.loop;
+      const PortRef port = loop.add_channel(std::move(connection));
+      loop.watch_hangup(port);
+      const RequestId watch = loop.watch_exit(port);
+      std::thread closer;
+      if (kind == 0) closer = std::thread([&] { loop.close(port); });
+      if (kind == 1) {
+        loop.shutdown();
+        while (loop.take()) {
+        }
+        return;
+      }
+      bool told = false;
+      while (!told) {
+        environment.pump([&](const Completion& completion) {
+          if (completion.request != watch) return;
+          told = true;
+          REQUIRE(completion.outcome.exit == PeerExit::exited ||
+                  (kind == 0 && completion.outcome.exit == PeerExit::closed));
+        });
+      }
+      if (closer.joinable()) closer.join();
+    });
+  }
+  ::usleep(random() % 2000);
+  for (const pid_t client : clients) ::kill(client, SIGKILL);
+  for (std::thread& thread : threads) thread.join();
+  for (const pid_t client : clients) REQUIRE(::waitpid(client, nullptr, 0) == client);
+}
+
 }  // namespace
 
 int main() {
@@ -177,6 +255,7 @@ int main() {
     sender.join();
     receiver.join();
     connect_and_close(static_cast<unsigned>(round));
+    watch_exits(static_cast<unsigned>(round));
   }
   REQUIRE(open_descriptors() == before);
   std::puts("ok");

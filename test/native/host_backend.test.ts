@@ -125,7 +125,7 @@ test.serial('a read-only import can be read and nothing else; its exporter may w
   t.is(native.info(imports[1]!).path, PATHS.self)
   native.write(allocation, 0, Uint8Array.of(3))
   native.fill(own, 0, 1, 3)
-  imports.push(...imports.map((claim) => native.claim(claim, KINDS.operation, holder())))
+  imports.push(...imports.map((claim) => native.claim(claim, KINDS.lease, holder())))
   for (const claim of imports) {
     t.true(native.info(claim).readOnly)
     t.deepEqual(read(claim, 0, 1), [3])

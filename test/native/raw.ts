@@ -8,7 +8,7 @@ import { addon } from '../../host/addon.ts'
 
 export const native = addon()
 
-export const KINDS = { allocation: 1, exported: 2, mapping: 3, view: 4, descriptor: 5, operation: 6 } as const
+export const KINDS = { allocation: 1, exported: 2, mapping: 3, view: 4, descriptor: 5, lease: 6 } as const
 export const USM = { device: 1, host: 2, shared: 3 } as const
 export const PATHS = { none: 0, mapped: 1, cached: 2, self: 3 } as const
 

@@ -14,7 +14,7 @@ test.afterEach.always((t) => assertEmpty(t))
 
 test.serial('a claim ends once, and the last one closes the resource', (t) => {
   const first = allocate(4096)
-  const second = native.claim(first, KINDS.operation, holder())
+  const second = native.claim(first, KINDS.lease, holder())
   t.is(native.info(second).claims, 2)
   t.true(native.end(first))
   t.false(native.end(first))
@@ -29,7 +29,7 @@ test.serial('claims that were never taken are unknown', (t) => {
   for (const claim of [0, 2 ** 52, Number.MAX_SAFE_INTEGER]) {
     t.false(native.end(claim))
     refused(t, 'state', 'unknown-claim', () => native.info(claim))
-    refused(t, 'state', 'unknown-claim', () => native.claim(claim, KINDS.operation, holder()))
+    refused(t, 'state', 'unknown-claim', () => native.claim(claim, KINDS.lease, holder()))
     refused(t, 'state', 'unknown-claim', () => native.view(claim, 0, 1))
   }
 })
@@ -174,7 +174,7 @@ test.serial('a claim on a descriptor is not one on memory, nor the other way rou
 test.serial('a claim without a holder to hold it is ended at once', (t) => {
   const allocation = allocate(4096)
   for (const nothing of [undefined, null, 1, 'holder'] as unknown as object[]) {
-    t.throws(() => native.claim(allocation, KINDS.operation, nothing))
+    t.throws(() => native.claim(allocation, KINDS.lease, nothing))
     t.is(native.info(allocation).claims, 1)
   }
   native.end(allocation)
@@ -200,7 +200,7 @@ test.serial('a view outlives every other claim, and only its buffer ends it', as
     t.true(native.end(allocation))
     t.false(native.end(claim))
     refused(t, 'state', 'unknown-claim', () => native.info(claim))
-    refused(t, 'state', 'unknown-claim', () => native.claim(claim, KINDS.operation, holder()))
+    refused(t, 'state', 'unknown-claim', () => native.claim(claim, KINDS.lease, holder()))
     await collect(5)
     const bytes = new Uint8Array(buffer)
     t.is(bytes.length, 100)
@@ -231,7 +231,7 @@ test.serial('10,000 opens, exports and claims leave the process as it was', (t) 
   const flat: Parameters<typeof open>[2][] = [{ descriptor }, { id }, { id: newId(), descriptor }]
   for (let i = 0; i < 10_000; i++) {
     const mapping = open(handle, 4096, { ...flat[i % 3], holder: held })
-    const further = native.claim(mapping, KINDS.operation, held)
+    const further = native.claim(mapping, KINDS.lease, held)
     const duplicate = native.exportDescriptor(allocation, held)
     if (!native.end(mapping) || !native.end(further) || !native.end(duplicate)) t.fail(`cycle ${i}`)
   }
@@ -247,14 +247,29 @@ test.serial('the book has every resource, its claims and its allocation id', (t)
   native.claim(allocation, KINDS.exported, holder())
   const descriptor = native.exportDescriptor(allocation, holder())
   t.deepEqual(native.book().resources, [
-    { kind: 'allocation', backend: 'host', nbytes: 4096, allocationId: '000102030405060708090a0b0c0d0e0f', claims: 2 },
-    { kind: 'descriptor', backend: '', nbytes: 0, allocationId: '', claims: 1 },
+    { kind: 'allocation', backend: 'host', nbytes: 4096, allocationId: '000102030405060708090a0b0c0d0e0f', claims: 2, leases: 0 },
+    { kind: 'descriptor', backend: '', nbytes: 0, allocationId: '', claims: 1, leases: 0 },
   ])
   t.is(native.info(allocation).allocationId, '000102030405060708090a0b0c0d0e0f')
   t.is(native.book().claims, 3)
   native.end(allocation)
   native.end(allocation + 1)
   native.end(descriptor)
+})
+
+test.serial('leases are counted, and the last one closes what it is on', async (t) => {
+  const allocation = allocate(4096)
+  const leases = [1, 2].map(() => native.claim(allocation, KINDS.lease, holder()))
+  native.claim(allocation, KINDS.lease, {})
+  const counted = (): number[] => [native.book().leases, native.book().resources[0]!.leases, native.book().claims]
+  t.deepEqual(counted(), [3, 3, 4])
+  t.is(native.info(leases[0]!).kind, KINDS.lease)
+  t.true(await collectUntil(() => native.book().leases === 2), 'a forgotten one ends with its holder')
+  t.is(native.drainEnded().length, 1)
+  native.end(allocation)
+  t.deepEqual(counted(), [2, 2, 2])
+  t.deepEqual(leases.map((lease) => native.end(lease)), [true, true])
+  t.deepEqual(native.book().resources, [])
 })
 
 test.serial('every range of core memory is checked', (t) => {

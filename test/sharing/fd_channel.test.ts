@@ -8,6 +8,12 @@ import { alive, bytes, fill, numberOf, numbered, openDescriptors, startThread, t
 
 test.before(startThread)
 
+const sixteen = Array.from({ length: 16 }, () => 0)
+
+function closeSome(channel: FdChannel, count: number): void {
+  for (const descriptor of [...channel.received].slice(0, count)) descriptor.close()
+}
+
 test.serial('a frame arrives as it was sent, from every kind of bytes', async (t) => {
   const [here, there] = FdChannel.pair()
   const all = Uint8Array.from({ length: 65536 }, (_, i) => i * 31 + (i >> 8))
@@ -101,20 +107,70 @@ test.serial('16 descriptors arrive in order, as new numbers, and close with thei
   t.is(openDescriptors(), before)
 })
 
-test.serial('a channel that holds 256 descriptors reads no more until some are closed', async (t) => {
+test.serial('a channel that holds too many descriptors for another frame reads no more until some are closed', async (t) => {
   const [here, there] = FdChannel.pair()
-  const sixteen = Array.from({ length: 16 }, () => 0)
   for (let held = 0; held < maxHeldDescriptors; held += 16) {
     await here.send(bytes(1), { descriptors: sixteen })
     await there.receive()
   }
   await here.send(bytes(2))
-  await t.throwsAsync(there.receive(), { code: 'ERR_USM_IPC_TOO_MANY_HELD_DESCRIPTORS' })
-  for (const descriptor of there.received) {
-    descriptor.close()
-    break
+  const full = { code: 'ERR_USM_IPC_TOO_MANY_HELD_DESCRIPTORS' }
+  await t.throwsAsync(there.receive(), full)
+  t.deepEqual((await there.receive({ descriptors: false })).bytes, bytes(2), 'who expects none needs no room')
+  await here.send(bytes(3))
+  closeSome(there, 15)
+  await t.throwsAsync(there.receive(), full)
+  closeSome(there, 1)
+  t.deepEqual((await there.receive()).bytes, bytes(3), 'the refused receives read nothing')
+  here.close()
+  there.close()
+})
+
+test.serial('receives that are pending do not take a channel beyond that: they wait for room', async (t) => {
+  const [here, there] = FdChannel.pair()
+  const before = openDescriptors()
+  const receives = Array.from({ length: 40 }, () => there.receive())
+  const late = there.receive({ timeoutMs: 5 })
+  const sends = Array.from({ length: 41 }, (_, i) => here.send(bytes(i), { descriptors: sixteen }))
+  await Promise.all(receives.slice(0, 16))
+  t.is(there.received.size, maxHeldDescriptors)
+  await t.throwsAsync(late, { code: 'ERR_USM_IPC_TIMEOUT' })
+  t.is(there.received.size, maxHeldDescriptors)
+  for (const [i, receive] of receives.entries()) {
+    const frame = await receive
+    t.is(frame.bytes[0], i)
+    t.true(there.received.size <= maxHeldDescriptors)
+    for (const descriptor of frame.descriptors) descriptor.close()
   }
-  t.deepEqual((await there.receive()).bytes, bytes(2), 'the refused receive read nothing')
+  await Promise.all(sends)
+  t.is(there.received.size, 0)
+  t.is((await there.receive()).bytes[0], 40)
+  here.close()
+  there.close()
+  t.is(openDescriptors(), before - 2)
+})
+
+test.serial('a frame whose descriptors nobody expects shuts the channel, and none of them gets in', async (t) => {
+  const before = openDescriptors()
+  for (const waits of [false, true]) {
+    const [here, there] = FdChannel.pair()
+    const unexpected = { name: 'PeerError', code: 'ERR_USM_IPC_UNEXPECTED_DESCRIPTORS' }
+    const early = waits ? there.receive({ descriptors: false }) : undefined
+    const [witness, passed] = FdChannel.pair()
+    await here.send(bytes(1), { descriptors: [0, passed.fd, 2] })
+    passed.close()
+    await t.throwsAsync(early ?? there.receive({ descriptors: false }), unexpected)
+    t.true(there.isClosed)
+    await alive(witness.hangup)
+    witness.close()
+    await t.throwsAsync(here.receive(), { code: 'ERR_USM_IPC_PEER_GONE' })
+    here.close()
+    t.is(openDescriptors(), before)
+  }
+  const [here, there] = FdChannel.pair()
+  await here.send(bytes(7))
+  t.deepEqual(await there.receive({ descriptors: false }), { bytes: bytes(7), descriptors: [] })
+  await t.throwsAsync(there.receive({ descriptors: 'none' } as never), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_OPTIONS' })
   here.close()
   there.close()
 })

@@ -1,6 +1,7 @@
 import test from 'ava'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { FdChannel } from '../../host/sharing/fd_channel.ts'
@@ -78,12 +79,14 @@ test.serial('close removes the name only while it is its own', (t) => {
   t.throws(() => statSync(path), { code: 'ENOENT' })
 })
 
-test.serial('paths that no address can hold are refused, and failures leave nothing', async (t) => {
+test.serial('paths that no file can have are refused, and failures leave nothing', async (t) => {
   const path = socketPath(t)
   const before = openDescriptors()
-  const long = path + 'x'.repeat(120)
-  t.throws(() => FdChannel.listen(long), { instanceOf: RangeError, code: 'ERR_USM_IPC_PATH_TOO_LONG' })
-  await t.throwsAsync(FdChannel.connect(long), { instanceOf: RangeError, code: 'ERR_USM_IPC_PATH_TOO_LONG' })
+  const tooLong = { instanceOf: RangeError, code: 'ERR_USM_IPC_PATH_TOO_LONG' }
+  for (const long of [path + 'x'.repeat(250), join(path + 'x'.repeat(250), 'y'), '/' + 'x/'.repeat(2047) + 'xx']) {
+    t.throws(() => FdChannel.listen(long), tooLong)
+    await t.throwsAsync(FdChannel.connect(long), tooLong)
+  }
   await t.throwsAsync(FdChannel.connect('a\0b'), { instanceOf: RangeError, code: 'ERR_USM_IPC_INVALID_PATH' })
   await t.throwsAsync(FdChannel.connect(''), { code: 'ERR_USM_IPC_INVALID_PATH' })
   t.throws(() => FdChannel.listen(''), { instanceOf: TypeError, code: 'ERR_USM_IPC_INVALID_PATH' })
@@ -93,14 +96,66 @@ test.serial('paths that no address can hold are refused, and failures leave noth
   t.deepEqual(readdirSync(dirname(path)), [])
 })
 
-test.serial('the longest path works at both ends', async (t) => {
+// An address holds 107 bytes.
+for (const [what, directories, name] of [
+  ['the longest path that fits an address', (left: number) => 'd'.repeat(left - 9), 8],
+  ['a path that is one byte too long for an address', (left: number) => 'd'.repeat(left - 8), 8],
+  ['a long directory', () => Array.from({ length: 10 }, () => 'd'.repeat(200)).join('/'), 10],
+  ['the longest name', () => 'd', 255],
+  ['a long directory and the longest name', () => Array.from({ length: 15 }, () => 'd'.repeat(200)).join('/'), 255],
+] as const) {
+  test.serial(`${what} works at both ends, and close removes it`, async (t) => {
+    const before = openDescriptors()
+    const root = dirname(socketPath(t))
+    const directory = join(root, directories(107 - root.length - 1))
+    mkdirSync(directory, { recursive: true })
+    const path = join(directory, 'n'.repeat(name))
+    t.log(`${path.length} bytes`)
+    await t.throwsAsync(FdChannel.connect(path), { code: 'ERR_USM_IPC_NO_LISTENER', message: /ENOENT/ })
+    for (const replace of [undefined, 'dead'] as const) {
+      const listener = FdChannel.listen(path, { mode: 0o640, replace })
+      t.is(statSync(path).mode & 0o777, 0o640)
+      t.deepEqual(readdirSync(directory), ['n'.repeat(name)])
+      t.throws(() => FdChannel.listen(path), inUse)
+      const client = await FdChannel.connect(path)
+      const server = await listener.accept()
+      await client.send(bytes(1))
+      t.deepEqual((await server.receive()).bytes, bytes(1))
+      client.close()
+      server.close()
+      listener.close()
+      t.deepEqual(readdirSync(directory), [])
+    }
+    t.is(openDescriptors(), before)
+  })
+}
+
+test.serial('where /proc is missing, long paths are refused and short ones work', async (t) => {
+  if (process.getuid?.() !== 0) {
+    t.log('skipped: only root can make a mount namespace')
+    t.pass()
+    return
+  }
   const directory = dirname(socketPath(t))
-  const path = join(directory, 'x'.repeat(90 - directory.length - 1))
-  using listener = FdChannel.listen(path)
-  using client = await FdChannel.connect(path)
-  using server = await listener.accept()
-  await client.send(bytes(1))
-  t.deepEqual((await server.receive()).bytes, bytes(1))
+  const source = `
+    const { spawnSync } = await import('node:child_process')
+    const { FdChannel } = await import(${JSON.stringify(new URL('../../host/sharing/fd_channel.ts', import.meta.url).href)})
+    const warm = FdChannel.listen(${JSON.stringify(join(directory, 'warm'))})
+    const long = FdChannel.listen(${JSON.stringify(join(directory, 'x'.repeat(120)))})
+    spawnSync('umount', ['--lazy', '/proc'])
+    const codes = []
+    const short = FdChannel.listen(${JSON.stringify(join(directory, 'short'))})
+    const client = await FdChannel.connect(short.path)
+    await FdChannel.connect(long.path).catch((error) => codes.push(error.code, error.message.includes('/proc, which')))
+    try { FdChannel.listen(${JSON.stringify(join(directory, 'd'.repeat(100), 'y'))}) } catch (error) { codes.push(error.code) }
+    try { FdChannel.listen(short.path, { replace: 'dead' }) } catch (error) { codes.push(error.code) }
+    console.log(codes.join(' '), client.isClosed, warm.isClosed)`
+  mkdirSync(join(directory, 'd'.repeat(100)))
+  const child = spawn('unshare', ['--mount', process.execPath, '--import=tsx', '--input-type=module', '--eval', source], {
+    cwd: new URL('../..', import.meta.url), stdio: ['ignore', 'pipe', 'inherit'], timeout: 60_000, killSignal: 'SIGKILL',
+  })
+  t.is((await ended(child)).stdout, 'ERR_USM_IPC_PATH_TOO_LONG true ERR_USM_IPC_PATH_TOO_LONG ERR_USM_IPC_SYSTEM_CALL_FAILED false false\n')
+  t.deepEqual(readdirSync(directory), ['d'.repeat(100)])
 })
 
 test.serial('connecting to nothing says what to look at', async (t) => {
@@ -141,7 +196,7 @@ except PermissionError:
   const child = python(connect, ['ignore', 'pipe', 'inherit'], 65534)
   const end = ended(child)
   const server = await wide.accept()
-  t.deepEqual(server.peer, { pid: child.pid!, uid: 65534, gid: 65534 })
+  t.deepEqual(server.peer, { pid: child.pid!, uid: 65534, gid: 65534, overflow: true })
   server.close()
   t.is((await end).stdout, 'connected\n')
 })
@@ -152,8 +207,8 @@ test.serial("both ends know the other's process", async (t) => {
     await channel.send(new TextEncoder().encode(JSON.stringify(channel.peer)))`)
   const server = await listener.accept()
   const seen = JSON.parse(new TextDecoder().decode((await server.receive()).bytes))
-  t.deepEqual(seen, { pid: process.pid, uid: process.getuid!(), gid: process.getgid!() })
-  t.deepEqual(server.peer, { pid: child.pid!, uid: process.getuid!(), gid: process.getgid!() })
+  t.deepEqual(seen, { pid: process.pid, uid: process.getuid!(), gid: process.getgid!(), overflow: false })
+  t.deepEqual(server.peer, { pid: child.pid!, uid: process.getuid!(), gid: process.getgid!(), overflow: false })
   t.true(Object.isFrozen(server.peer))
   await ended(child)
   server.close()

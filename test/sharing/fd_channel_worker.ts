@@ -8,6 +8,7 @@ const ignore = (): void => {}
 const [here, there] = FdChannel.pair()
 const [idle] = FdChannel.pair()
 idle.hangup.catch(ignore)
+idle.peerExited.catch(ignore)
 // Frames whose descriptors nobody has received yet, one that has been received, and sends that wait.
 const file = Descriptor.adopt(openSync('/dev/null', 'r'))
 for (let i = 0; i < 40; i++) here.send(new Uint8Array(65536), { descriptors: [file, file] }).catch(ignore)
