@@ -109,6 +109,11 @@ export function listDevices(): Device[] {
   return NAMES.flatMap(devicesOf)
 }
 
+/** @internal The device of that UUID, of a backend of this machine. Loads the backend. */
+export function deviceOf(backend: string, uuid: string): Device | undefined {
+  return Object.hasOwn(BACKENDS, backend) ? devicesOf(backend as BackendName).find((d) => d.uuid === uuid) : undefined
+}
+
 /** Preferred first, where no backend is named: what has memory of its own before the host. */
 const PREFERENCE: readonly BackendName[] = ['cuda', 'sycl', 'level_zero', 'host']
 const TYPES: readonly string[] = ['gpu', 'cpu', 'accelerator', 'host']

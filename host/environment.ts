@@ -4,7 +4,7 @@
  */
 import { addon, type NativeAddon, type ProcessIdentity } from './addon.ts'
 import { Core } from './core/core.ts'
-import { Ledger } from './core/ledger.ts'
+import { Ledger, type ClaimKind } from './core/ledger.ts'
 import { checked } from './errors.ts'
 import { variable } from './variables.ts'
 
@@ -15,10 +15,18 @@ export interface Environment {
   readonly process: ProcessIdentity
 }
 
+/** Who wants to know when the last claim on something is gone: closed, or ended by a finalizer. */
+export interface Watcher {
+  /** A view holds the same memory from now on. */
+  joined(claim: number): void
+  ended(claim: number): void
+}
+
 /** The ledger, together with what native finalizers did behind its back. */
 export class Books {
   readonly ledger: Ledger
   readonly #native: NativeAddon
+  readonly #watchers = new Map<number, Watcher>()
   #added = 0
 
   constructor(ledger: Ledger, native: NativeAddon) {
@@ -27,7 +35,7 @@ export class Books {
   }
 
   /** Enters a native claim; where the ledger refuses it, the native claim is ended before the error goes on. */
-  add(kind: 'allocation' | 'export' | 'mapping' | 'view', idAt: number, nbytes: number, claim: number): number {
+  add(kind: ClaimKind, idAt: number, nbytes: number, claim: number): number {
     if ((++this.#added & 255) === 0) this.sweep()
     try {
       return this.ledger.add(kind, idAt, nbytes, claim, Date.now())
@@ -41,6 +49,20 @@ export class Books {
   end(record: number, claim: number): void {
     this.ledger.end(record)
     this.#native.end(claim)
+    this.#tell(claim)
+  }
+
+  /** `watcher` is told of this claim's end, and of the views that are made from it. */
+  watch(claim: number, watcher: Watcher): void {
+    this.#watchers.set(claim, watcher)
+  }
+
+  /** A view's claim: whoever watches the memory's claim watches it too. */
+  join(claim: number, view: number): void {
+    const watcher = this.#watchers.get(claim)
+    if (watcher === undefined) return
+    this.#watchers.set(view, watcher)
+    watcher.joined(view)
   }
 
   /** Takes out of the ledger what garbage collection ended: objects that nobody closed, and views. */
@@ -49,6 +71,15 @@ export class Books {
     if (ended.length === 0) return
     const tokens = new Set(ended)
     for (const { claim, token } of this.ledger.records()) if (tokens.has(token)) this.ledger.end(claim)
+    for (const claim of ended) this.#tell(claim)
+  }
+
+  #tell(claim: number): void {
+    if (this.#watchers.size === 0) return
+    const watcher = this.#watchers.get(claim)
+    if (watcher === undefined) return
+    this.#watchers.delete(claim)
+    watcher.ended(claim)
   }
 }
 

@@ -1,10 +1,13 @@
 import { asBytes, checkNbytes, checkRange, quote } from './arguments.ts'
+import { describeArray, type Description } from './array.ts'
 import { inSlices, type CopyOptions } from './copy.ts'
+import { decodeArray } from './core/array.ts'
 import { fromHex } from './core/bytes.ts'
+import { diagnose } from './diagnostics.ts'
 import { selectDevice, type Device } from './device.ts'
 import { environment } from './environment.ts'
 import { StateError, checked, fromNative, rangeError, typeError } from './errors.ts'
-import { Held } from './held.ts'
+import { Held, type Described, type Lease } from './held.ts'
 import { checkOptions } from './options.ts'
 import { PointerAdoption, type FromPointerOptions } from './pointer.ts'
 
@@ -51,6 +54,7 @@ export abstract class UsmMemory {
   #nbytes: number
   #offset: number
   #owner: unknown
+  #description: Described | undefined
   #allocation: DriverAllocation | undefined
 
   /** @internal */
@@ -65,6 +69,7 @@ export abstract class UsmMemory {
       this.#nbytes = size.nbytes
       this.#offset = size.offset
       this.#owner = size.owner
+      this.#description = size.description
       return
     }
     if (typeof options === 'string') throw typeError('invalid-options', `new ${new.target.name}: the device goes into the options: { device: ${quote(options)} }`)
@@ -111,6 +116,17 @@ export abstract class UsmMemory {
     return { nbytes: environment().native.info(this.#claim).nbytes, offset: this.#offset }
   }
 
+  /** What the memory is: its size and place, and what the exporter said of it where it was opened. */
+  describe(): Description {
+    const { name, array, metadata } = this.#description ?? {}
+    const { nbytes, device, readOnly } = this
+    return {
+      name, nbytes, device, readOnly,
+      array: array === undefined ? undefined : describeArray(decodeArray(array), this.#nbytes),
+      metadata: metadata?.(),
+    }
+  }
+
   /** Ends this claim. The driver's memory goes with its last claim: an export or a view keeps it. Idempotent. */
   close(): void {
     if (this.#claim === 0) return
@@ -118,6 +134,7 @@ export abstract class UsmMemory {
     this.#claim = 0
     this.#owner = undefined
     environment().books.end(this.#record, claim)
+    diagnose('close', () => ({ kind: this instanceof MemoryIPCDevice ? 'mapping' : 'allocation', device: this.device.selector, nbytes: this.#nbytes }))
   }
 
   [Symbol.dispose](): void {
@@ -219,6 +236,7 @@ export abstract class UsmMemory {
       else core.u8.set(fromHex(allocationId)!, core.scratchAt)
       // A view cannot be closed: its record ends when its buffer's finalizer has run.
       books.add('view', core.scratchAt, length, held)
+      books.join(claim, held)
       return new Uint8Array(buffer)
     } catch (error) {
       const known = fromNative(error) as { code?: unknown }
@@ -315,12 +333,16 @@ export class MemoryUSMShared extends UsmMemory {
 export class MemoryIPCDevice extends MemoryUSMDevice {
   /** What could not be checked when it was opened, each with the reason. */
   readonly unchecked: readonly string[]
+  /** The exporter's promise to keep the memory, where it was opened through a session. */
+  readonly lease: Lease | undefined
 
   /** @internal */
   constructor(held: Held) {
     if (!(held instanceof Held)) throw typeError('not-constructible', 'a MemoryIPCDevice is made by IPCMemoryHandle.open')
     super(held as unknown as number)
     this.unchecked = held.unchecked
+    this.lease = held.lease
+    diagnose('open', () => ({ device: this.device.selector, nbytes: this.nbytes, path: this.path, lease: this.lease?.id }))
   }
 
   /** How it was opened: `mapped` by the driver, `cached` from a live claim of this process, or `self`: its own memory. Closed: undefined. */

@@ -12,7 +12,7 @@ const files = (folder: string, endings: RegExp): string[] =>
 function thrown(): Set<string> {
   const reasons = new Set<string>()
   const patterns = [
-    /(?:typeError|rangeError|StateError|PeerError|HandleError|DriverError)\(\s*'([a-z-]+)'/g,
+    /(?:typeError|rangeError|StateError|PeerError|HandleError|DriverError|FormatError)\(\s*'([a-z-]+)'/g,
     /FailureKind::\w+,\s*"([a-z-]+)"/g,
     /(?:descriptor_failure|fail|broken)\(\s*"([a-z-]+)"/g,
     /reason = "([a-z-]+)"/g,

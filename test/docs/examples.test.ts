@@ -45,13 +45,17 @@ test('every example is well-typed', (t) => {
 })
 
 // An example that only connects belongs to the one before it, which listens.
-const isClient = (e: Example): boolean => e.code.includes('FdChannel.connect') && !e.code.includes('FdChannel.listen')
+const listens = (e: Example): boolean => /\blisten\(/.test(e.code)
+const isClient = (e: Example): boolean => /\bconnect\(/.test(e.code) && !listens(e)
+// Goes on until it is ended.
+const isServer = (e: Example): boolean =>
+  (/^for await \(const channel of listener\)/m.test(e.code) && !e.code.includes('break')) || (/await listen\(/.test(e.code) && !/exporter\.close|using exporter/.test(e.code))
 examples.forEach((example, i) => {
   if (isClient(example)) return
   const client = examples[i + 1]
-  const together = client !== undefined && isClient(client) && example.code.includes('FdChannel.listen') ? [example, client] : [example]
+  const together = client !== undefined && isClient(client) && listens(example) ? [example, client] : [example]
   test(`runs: ${together.map((e) => e.from).join(' with ')}`, async (t) => {
-    const serves = /^for await \(const channel of listener\)/m.test(example.code) && !example.code.includes('break')
+    const serves = isServer(example)
     const server = serves ? start(example.file) : undefined
     const results = await Promise.all(together.slice(serves ? 1 : 0).map((e, k) => run(e.file, 700 * (k + Number(serves)))))
     if (server !== undefined) {

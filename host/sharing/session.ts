@@ -1,0 +1,523 @@
+/** The importer's side of a connection: lists what is published, opens it under leases, and hears of its end. */
+import { EventEmitter } from 'node:events'
+import { decodeArray } from '../core/array.ts'
+import { core, decode } from '../core/index.ts'
+import { fromHex, toHex, toUuid } from '../core/bytes.ts'
+import { HEADER } from '../core/names.generated.ts'
+import type { ArrayMetadata } from '../core/seal.ts'
+import { deviceOf, selectDevice, type Device } from '../device.ts'
+import { diagnose } from '../diagnostics.ts'
+import { environment } from '../environment.ts'
+import { DriverError, HandleError, PeerError, StateError, typeError } from '../errors.ts'
+import type { Lease } from '../held.ts'
+import type { EnvelopeKey } from '../keys.ts'
+import { MemoryIPCDevice } from '../memory.ts'
+import { EnvelopeOpening } from '../open.ts'
+import { checkOptions } from '../options.ts'
+import type { Descriptor } from '../descriptor.ts'
+import type { FdChannel } from './fd_channel.ts'
+import { Collected, SessionLease, type Range } from './lease.ts'
+import { metadataFrom, type Metadata } from './metadata.ts'
+import { Pending } from './pending.ts'
+import { MAX_NAME, MAX_NAMES, MAX_RELEASED, decodeReply, encode, isName, type Entry, type Listed, type Opened, type Refused, type Reply } from './protocol.ts'
+import { refusal } from './refusal.ts'
+import type { RequestOptions } from './request.ts'
+import { step } from './steps.ts'
+
+/** A published name. */
+export interface Listing {
+  readonly name: string
+  readonly nbytes: number
+  /** Bytes from the beginning of the export that it is a range of. */
+  readonly offset: number
+  /** The export's allocation: names that have it in common share one mapping. */
+  readonly allocationId: string
+  readonly device: { readonly backend: string; readonly uuid: string }
+  /** Live leases of all sessions on the export. */
+  readonly leases: number
+  readonly array: ArrayMetadata | undefined
+  readonly metadata: Metadata | undefined
+}
+
+export interface ListOptions extends RequestOptions {
+  /** Only names that begin with it. */
+  prefix?: string
+}
+
+export interface SessionOpenOptions extends RequestOptions {
+  /** The device of this process to open it on; the one of the export's UUID where it is left out. */
+  device?: Device | string
+}
+
+/** A lease of a session. */
+export interface SessionLeaseReport {
+  readonly id: number
+  readonly names: readonly string[]
+  readonly allocationId: string
+  readonly nbytes: number
+}
+
+export interface SessionEvents {
+  /** The exporter asks for what was opened by this name to be closed; it may free the memory `graceMs` later. */
+  revoked: [lease: Lease, graceMs: number]
+  /** The exporter has ended, or closed. What is mapped stays valid where the driver keeps it, until it is closed. */
+  exporterGone: [reason: PeerError]
+  close: []
+}
+
+/** @internal */
+export interface SessionTrust {
+  readonly keys: readonly EnvelopeKey[] | undefined
+  readonly requireAuthentication: boolean
+}
+
+/** What an open asks for: a name, or a kept envelope's allocation. */
+type Asked = { name?: string; allocation?: Uint8Array }
+type Answer = { message: Listed | Opened | Refused; descriptors: readonly Descriptor[] }
+
+const REQUEST_MS = 10_000
+const SWEEP_MS = 250
+const WAIT_US = 200
+
+/** A connection to an exporter. Made by `connect`. It keeps the process alive only while requests are under way. */
+export class Session extends EventEmitter<SessionEvents> {
+  /** The exporter's socket. */
+  readonly path: string
+  readonly #channel: FdChannel
+  readonly #trust: SessionTrust
+  readonly #pending: Pending<Answer>
+  readonly #leases = new Map<number, SessionLease>()
+  readonly #byName = new Map<string, SessionLease>()
+  readonly #byExport = new Map<number, SessionLease>()
+  readonly #releases: number[] = []
+  readonly #aborter = new AbortController()
+  #isFlushing = false
+  // Opens that do not wait on this thread, and how often it was in vain.
+  #waitsAway: number
+  #waitsMissed = 0
+  #sweeper: NodeJS.Timeout | undefined
+  #ended: PeerError | StateError | undefined
+
+  /** @internal */
+  constructor(channel: FdChannel, path: string, trust: SessionTrust) {
+    super()
+    this.path = path
+    this.#channel = channel.unref()
+    this.#trust = trust
+    // An exporter on this very thread could not answer meanwhile.
+    this.#waitsAway = channel.peer.pid === process.pid ? Infinity : 0
+    this.#pending = new Pending((isBusy) => void (isBusy ? channel.ref() : channel.unref()))
+    void channel.peerExited.then((how) => how === 'exited' && this.#gone(), () => {})
+    void this.#run()
+  }
+
+  /** Aborted when the exporter is gone (a PeerError) or the session is closed (a StateError). */
+  get signal(): AbortSignal {
+    return this.#aborter.signal
+  }
+
+  get isClosed(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** What is published, in the order of the names. */
+  async list(options: ListOptions = {}): Promise<Listing[]> {
+    checkOptions(options, ['prefix', 'timeoutMs', 'signal'], 'list')
+    return (await this.#entries(options)).map(listing)
+  }
+
+  /**
+   * Opens what is published as `name`. While something of the same export is open, this asks nobody: neither the exporter
+   * nor the driver.
+   *
+   * @param name - or an envelope that was kept: it is opened only while its allocation is still published
+   * @throws PeerError `ERR_USM_IPC_NO_SUCH_NAME`, `ERR_USM_IPC_EXPORTER_GONE`, `ERR_USM_IPC_TIMEOUT`; HandleError with the
+   *   verdict on the envelope; DriverError
+   */
+  async open(name: string | Uint8Array, options?: SessionOpenOptions): Promise<MemoryIPCDevice> {
+    if (options === undefined && typeof name === 'string') {
+      const cached = this.#cached(name)
+      if (cached !== undefined) return cached
+    }
+    checkOptions(options, ['device', 'timeoutMs', 'signal'], 'open')
+    const device = options?.device === undefined ? undefined : selectDevice(options.device)
+    if (name instanceof Uint8Array) return this.#openKept(name, device, options ?? {})
+    if (!isName(name)) throw typeError('invalid-name', 'open: a name has 1 to 255 bytes of UTF-8 without control characters')
+    return this.#cached(name, device) ?? this.#openNamed(name, device, options ?? {})
+  }
+
+  /**
+   * Opens everything, or all that begins with a prefix: one lease and one mapping for each export, however many names it has.
+   * Names that are withdrawn meanwhile are left out.
+   */
+  async openAll(options: ListOptions & SessionOpenOptions = {}): Promise<Map<string, MemoryIPCDevice>> {
+    checkOptions(options, ['prefix', 'device', 'timeoutMs', 'signal'], 'openAll')
+    const device = options.device === undefined ? undefined : selectDevice(options.device)
+    const entries = await this.#entries(options)
+    const opened = new Map<string, MemoryIPCDevice>()
+    const failures = (await Promise.allSettled(byExport(entries).map((group) => this.#openGroup(group, device, options, opened))))
+      .filter((result) => result.status === 'rejected')
+    if (failures.length > 0 || this.isClosed) {
+      for (const memory of opened.values()) memory.close()
+      throw (failures[0]?.reason ?? this.#ended) as Error
+    }
+    const inOrder = entries.filter(({ name }) => opened.has(name))
+    return new Map(inOrder.map(({ name }) => [name, opened.get(name)!]))
+  }
+
+  /** Every lease that this session holds. */
+  leases(): SessionLeaseReport[] {
+    return [...this.#leases.values()].map(({ id, names, allocationId, nbytes }) => ({ id, names, allocationId, nbytes }))
+  }
+
+  /** Closes everything that was opened through it, and the connection: the exporter's leases end. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#channel.isClosed && this.#leases.size === 0) return
+    this.#end(new StateError('closed', 'the session has been closed'))
+    for (const lease of [...this.#leases.values()]) for (const memory of lease.memories()) (memory as MemoryIPCDevice).close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `Session { path: '${this.path}', leases: ${this.#leases.size}, closed: ${this.isClosed} }`
+  }
+
+  #cached(name: string, device?: Device): MemoryIPCDevice | undefined {
+    const lease = this.#byName.get(name)
+    const entry = lease?.entries.get(name)
+    if (lease === undefined || entry === undefined || !lease.isOpen) return undefined
+    if (device !== undefined && device.uuid !== lease.device?.uuid) {
+      throw new HandleError('wrong-device', `open: '${name}' is on another device than ${device.selector}`)
+    }
+    return cut(lease, entry)
+  }
+
+  async #openGroup([first, ...others]: Entry[], device: Device | undefined, options: RequestOptions, opened: Map<string, MemoryIPCDevice>): Promise<void> {
+    const open = async ({ name }: Entry): Promise<void> => {
+      const memory = this.#cached(name, device) ?? (await this.#unlessWithdrawn(name, device, options))
+      if (memory !== undefined) opened.set(name, memory)
+    }
+    await open(first!)
+    const lease = this.#byExport.get(first!.export)
+    // Listed before the lease was taken, and nothing has changed since: notices tell of what changes from now on.
+    const isCurrent = lease?.entries.get(first!.name)?.revision === first!.revision
+    const notices = lease?.notices
+    for (const entry of others) {
+      if (isCurrent && lease.isOpen && lease.notices === notices) {
+        checkInside(entry, lease)
+        this.#know(lease, entry)
+      }
+      await open(entry)
+    }
+  }
+
+  async #openNamed(name: string, device: Device | undefined, options: RequestOptions): Promise<MemoryIPCDevice> {
+    return this.#openRemote({ name }, (entry) => entry, device, options)
+  }
+
+  async #unlessWithdrawn(name: string, device: Device | undefined, options: RequestOptions): Promise<MemoryIPCDevice | undefined> {
+    try {
+      return await this.#openNamed(name, device, options)
+    } catch (error) {
+      if (error instanceof PeerError && error.code === 'ERR_USM_IPC_NO_SUCH_NAME') return undefined
+      throw error
+    }
+  }
+
+  // Its own tag and limits are checked here, whether it still stands for anything by the exporter.
+  async #openKept(bytes: Uint8Array, device: Device | undefined, options: RequestOptions): Promise<MemoryIPCDevice> {
+    const { keys, requireAuthentication } = this.#trust
+    const kept = decode(bytes, { kind: 'memory', now: Date.now(), ...(keys && { keys: [...keys] }), requireAuthentication })
+    return this.#openRemote({ allocation: fromHex(kept.allocationId)! }, (_, lease) => {
+      const offset = kept.offset - lease.offset
+      if (offset < 0 || offset + kept.nbytes > lease.nbytes) throw new HandleError('range-outside-allocation', 'the handle\'s range is not what the exporter publishes of that allocation')
+      return { name: undefined, offset, nbytes: kept.nbytes, array: undefined, metadata: undefined }
+    }, device, options)
+  }
+
+  async #openRemote(
+    asked: Asked, rangeOf: (entry: Entry, lease: SessionLease) => Range,
+    device: Device | undefined, { signal, timeoutMs = REQUEST_MS }: RequestOptions,
+  ): Promise<MemoryIPCDevice> {
+    const until = performance.now() + timeoutMs
+    for (;;) {
+      const answer = this.#pending.ask(
+        (id) => this.#send({ t: 'open', id, ...asked }, 'importer:open'),
+        (opened) => this.#opened(opened, asked, rangeOf, device),
+        { signal, timeoutMs: until - performance.now() }, 'open',
+      )
+      await undefined
+      this.#waitHere()
+      const memory = await answer
+      // Otherwise: a lease that was released after the exporter had the request. It has that release now.
+      if (memory !== undefined) return memory
+    }
+  }
+
+  // The answer to a single request is due within some 50 microseconds: to wait for it here is faster than to be woken. Not
+  // where it would hold up other requests, and after answers that were late only now and then.
+  #waitHere(): void {
+    const outstanding = (): number => this.#pending.outstanding
+    if (outstanding() !== 1 || this.#waitsAway-- > 0) return
+    this.#channel.waitHere(WAIT_US)
+    this.#waitsMissed = outstanding() === 0 ? 0 : Math.min(this.#waitsMissed + 1, 8)
+    this.#waitsAway = this.#waitsMissed === 0 ? 0 : 2 ** this.#waitsMissed
+  }
+
+  #opened(
+    { message, descriptors }: Answer, asked: Asked, rangeOf: (entry: Entry, lease: SessionLease) => Range, device: Device | undefined,
+  ): MemoryIPCDevice | undefined {
+    if (message.t !== 'opened') throw new PeerError('protocol', 'the exporter answered an open with something else')
+    step('importer:opened')
+    const { lease: id, entry, envelope } = message
+    const known = this.#leases.get(id)
+    if (envelope === undefined) {
+      if (known === undefined) return undefined
+      checkAnswers(entry, asked)
+      this.#know(known, entry)
+      return cut(known, rangeOf(entry, known))
+    }
+    const lease = this.#adopt(message)
+    try {
+      checkAnswers(entry, asked)
+      const target = device ?? deviceOf(entry.backend, toUuid(entry.device))
+      if (target === undefined) {
+        throw new DriverError('no-such-device', `open: the memory is on the ${entry.backend} device ${toUuid(entry.device)}, which this process does not have`, {
+          backend: entry.backend, call: 'open', result: 'no-such-device', resultNumber: 0,
+        })
+      }
+      const { keys, requireAuthentication } = this.#trust
+      const trust = keys === undefined ? { requireAuthentication } : { requireAuthentication, keys: [...keys] }
+      const source = descriptors.length === 1 ? { descriptor: descriptors[0]! } : descriptors.length > 1 ? { channel: { received: descriptors } } : {}
+      const opening = new EnvelopeOpening(envelope, target, undefined, { ...trust, ...source })
+      if (openingId() !== lease.allocationId) throw new PeerError('protocol', 'the exporter sent another allocation\'s envelope')
+      lease.expect(opening)
+      checkInside(entry, lease)
+      const memory = new MemoryIPCDevice(lease.first(rangeOf(entry, lease)))
+      this.#know(lease, entry)
+      step('importer:mapped')
+      return memory
+    } catch (error) {
+      lease.endIfIdle()
+      throw error
+    }
+  }
+
+  #adopt({ lease: id, entry }: Opened): SessionLease {
+    const lease = new SessionLease(id, entry.allocation, (over) => this.#over(over, entry.export))
+    this.#leases.set(id, lease)
+    this.#byExport.set(entry.export, lease)
+    this.#sweeper ??= setInterval(() => environment().books.sweep(), SWEEP_MS).unref()
+    diagnose('lease', () => ({ event: 'taken', id, allocationId: lease.allocationId, path: this.path }))
+    return lease
+  }
+
+  #know(lease: SessionLease, entry: Entry): void {
+    lease.entries.set(entry.name, entry)
+    this.#byName.set(entry.name, lease)
+  }
+
+  #over(lease: SessionLease, exported: number): void {
+    this.#leases.delete(lease.id)
+    if (this.#byExport.get(exported) === lease) this.#byExport.delete(exported)
+    if (this.#leases.size === 0) {
+      clearInterval(this.#sweeper)
+      this.#sweeper = undefined
+    }
+    diagnose('lease', () => ({ event: 'ended', id: lease.id, allocationId: lease.allocationId, path: this.path }))
+    if (this.isClosed) return
+    this.#releases.push(lease.id)
+    void this.#flush()
+  }
+
+  // The first one leaves at once; those that come while it waits for the socket go together.
+  async #flush(): Promise<void> {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    try {
+      while (this.#releases.length > 0 && !this.isClosed) {
+        step('importer:closing')
+        await this.#channel.send(encode({ t: 'release', leases: this.#releases.splice(0, MAX_RELEASED) }))
+        step('importer:released')
+      }
+    } catch {
+      this.#gone()
+    } finally {
+      this.#isFlushing = false
+    }
+  }
+
+  async #entries({ prefix = '', signal, timeoutMs = REQUEST_MS }: ListOptions): Promise<Entry[]> {
+    if (typeof prefix !== 'string' || prefix.length > MAX_NAME) throw typeError('invalid-name', `list: prefix must be a string of at most ${MAX_NAME} characters`)
+    const until = performance.now() + timeoutMs
+    const entries: Entry[] = []
+    for (let after = ''; ;) {
+      const page = await this.#pending.ask(
+        (id) => this.#send({ t: 'list', id, prefix, after }, 'importer:list'),
+        ({ message }) => {
+          if (message.t !== 'listed') throw new PeerError('protocol', 'the exporter answered a list with something else')
+          return message
+        },
+        { signal, timeoutMs: until - performance.now() }, 'list',
+      )
+      step('importer:listed')
+      for (const entry of page.entries) {
+        if (!(entry.name > after)) throw new PeerError('protocol', 'the exporter lists names again, or out of order')
+        after = entry.name
+        entries.push(entry)
+      }
+      if (!page.more || page.entries.length === 0) return entries
+      if (entries.length > MAX_NAMES) throw new PeerError('protocol', `the exporter lists more than ${MAX_NAMES} names`)
+    }
+  }
+
+  #send(message: Parameters<typeof encode>[0], before: 'importer:open' | 'importer:list'): void {
+    step(before)
+    this.#channel.send(encode(message)).catch(() => this.#gone())
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (;;) {
+        const { bytes, descriptors } = await this.#channel.receive()
+        try {
+          this.#take(decodeReply(bytes), descriptors)
+        } finally {
+          for (const descriptor of descriptors) descriptor.close()
+        }
+      }
+    } catch (error) {
+      this.#gone(error)
+    }
+  }
+
+  #take(message: Reply, descriptors: readonly Descriptor[]): void {
+    switch (message.t) {
+      case 'welcome':
+        throw new PeerError('protocol', 'the exporter welcomed this session twice')
+      case 'withdrawn': {
+        this.#withdrawn(message.lease, message.names, message.revoked, message.graceMs)
+        return step('importer:withdrawn')
+      }
+      case 'refused':
+        if (this.#pending.answer(message.id, refusal(message)) === 'never asked') throw new PeerError('protocol', 'the exporter answered a request that was not made')
+        return
+      default: {
+        if (message.t === 'opened') checkOpened(message, this.#leases)
+        const taken = this.#pending.answer(message.id, { message, descriptors })
+        if (taken === 'never asked') throw new PeerError('protocol', 'the exporter answered a request that was not made')
+        // The asker gave up: nobody will close what it would have got.
+        if (taken === 'given up' && message.t === 'opened' && message.envelope !== undefined) this.#adopt(message).endIfIdle()
+      }
+    }
+  }
+
+  #withdrawn(id: number, names: readonly string[], revoked: boolean, graceMs: number): void {
+    const lease = this.#leases.get(id)
+    if (lease === undefined) return // released meanwhile
+    for (const name of names) {
+      if (this.#byName.get(name) === lease) this.#byName.delete(name)
+      const reason = revoked ? new PeerError('revoked', `the exporter has revoked '${name}': close it`) : undefined
+      const shares = lease.withdraw(name, reason)
+      if (!revoked) continue
+      diagnose('revoke', () => ({ name, id, allocationId: lease.allocationId, graceMs, path: this.path }))
+      for (const share of shares) this.#emit('revoked', share, graceMs)
+    }
+  }
+
+  // Hung up, exited, or broke the rules.
+  #gone(cause?: unknown): void {
+    if (this.isClosed) return
+    const why = cause instanceof PeerError && cause.code === 'ERR_USM_IPC_PROTOCOL' ? `: ${cause.message}` : ''
+    const reason = new PeerError('exporter-gone', `the exporter at ${this.path} has ended the session, or ended itself${why}`, cause === undefined ? undefined : { cause })
+    this.#ended = reason // before any listener runs
+    for (const lease of this.#leases.values()) lease.orphan(reason)
+    this.#emit('exporterGone', reason)
+    this.#end(reason)
+  }
+
+  #end(reason: PeerError | StateError): void {
+    this.#ended ??= reason
+    this.#channel.close()
+    if (this.#aborter.signal.aborted) return
+    step('importer:disconnected')
+    this.#byName.clear()
+    this.#byExport.clear()
+    this.#pending.fail(reason)
+    for (const { key } of this.#trust.keys ?? []) key.fill(0)
+    this.#emit('close')
+    this.#aborter.abort(reason)
+  }
+
+  // A listener that throws is the caller's business, not the connection's.
+  #emit<Name extends keyof SessionEvents>(name: Name, ...args: SessionEvents[Name]): void {
+    if (this.listenerCount(name) > 0) queueMicrotask(() => (this as EventEmitter).emit(name, ...args))
+  }
+}
+
+// A further memory of what is mapped; undefined where that was collected meanwhile.
+function cut(lease: SessionLease, range: Range): MemoryIPCDevice | undefined {
+  try {
+    return new MemoryIPCDevice(lease.further(range))
+  } catch (error) {
+    if (error instanceof Collected) return undefined
+    throw error
+  }
+}
+
+// Of the envelope that was validated last.
+function openingId(): string {
+  const { core: { u8, inputAt } } = environment()
+  const at = inputAt + HEADER.allocation_random
+  return toHex(u8.subarray(at, at + 16))
+}
+
+// A lease that is new has an envelope, one that is known has none, and its array fits.
+function checkOpened({ lease, entry, envelope }: Opened, leases: ReadonlyMap<number, SessionLease>): void {
+  if (envelope !== undefined && leases.has(lease)) throw new PeerError('protocol', 'the exporter gave the same lease twice')
+  checkEntry(entry)
+  const known = leases.get(lease)
+  if (known !== undefined) checkInside(entry, known)
+}
+
+// What is cut from a mapping without asking anybody must lie in it.
+function checkInside({ name, allocation, offset, nbytes }: Entry, lease: SessionLease): void {
+  if (toHex(allocation) !== lease.allocationId || offset + nbytes > lease.nbytes) {
+    throw new PeerError('protocol', `the range of '${name}' is not inside its export`)
+  }
+}
+
+// It is what was asked for.
+function checkAnswers(entry: Entry, { name, allocation }: Asked): void {
+  if ((name !== undefined && entry.name !== name) || (allocation !== undefined && toHex(entry.allocation) !== toHex(allocation))) {
+    throw new PeerError('protocol', 'the exporter answered an open with something else')
+  }
+}
+
+function checkEntry({ name, offset, nbytes, array }: Entry): void {
+  if (!Number.isSafeInteger(offset + nbytes)) throw new PeerError('protocol', `the range of '${name}' overflows`)
+  if (array !== undefined && core().validateArray(array, nbytes) !== 'ok') throw new PeerError('protocol', `the array of '${name}' does not fit into its range`)
+}
+
+function listing(entry: Entry): Listing {
+  const { name, nbytes, offset, allocation, backend, device, leases, array, metadata } = entry
+  checkEntry(entry)
+  return {
+    name, nbytes, offset, allocationId: toHex(allocation), device: { backend, uuid: toUuid(device) }, leases,
+    array: array === undefined ? undefined : decodeArray(array), metadata: metadata === undefined ? undefined : metadataFrom(metadata),
+  }
+}
+
+function byExport(entries: readonly Entry[]): Entry[][] {
+  const groups = new Map<number, Entry[]>()
+  for (const entry of entries) {
+    checkEntry(entry)
+    const group = groups.get(entry.export)
+    if (group === undefined) groups.set(entry.export, [entry])
+    else group.push(entry)
+  }
+  return [...groups.values()]
+}
