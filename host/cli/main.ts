@@ -3,10 +3,13 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isUsmIpcError } from '../errors.ts'
+import { addAttach } from './attach.ts'
 import { addDemo } from './demo.ts'
 import { addDevices } from './devices.ts'
 import { addDoctor } from './doctor.ts'
 import { addInspect } from './inspect.ts'
+import { addList } from './list.ts'
+import { addShare } from './share.ts'
 import { askForSoftware } from './software.ts'
 import { addSoftwareDriver } from './software_driver.ts'
 import { UsageError, red, redact, watchOutput } from './output.ts'
@@ -26,12 +29,16 @@ const program = new Command('usm-ipc')
   .addHelpText('after', `
 Try it:
   $ usm-ipc demo                      two processes share a file's bytes, on every backend here
+  $ usm-ipc share model.safetensors   load a file once, attach from any number of processes
   $ usm-ipc devices                   where memory can be shared here
   $ usm-ipc inspect -                 look at a handle from stdin (it is a secret: keep it out of shell histories)
 
 Exit codes: 0 done, 1 invalid or failed, 2 wrong usage. Each command has --json for scripts.`)
 
 watchOutput()
+addShare(program)
+addAttach(program)
+addList(program)
 addDevices(program)
 addInspect(program)
 addDemo(program)

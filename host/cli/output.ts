@@ -34,6 +34,15 @@ export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? v.toString() : v), 2))
 }
 
+/** A parser of an option that is an integer. */
+export function integer(option: string, least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < least || value > most) throw new UsageError(`${option} must be an integer from ${least} to ${most}`)
+    return value
+  }
+}
+
 /** `12.3 MB`, in powers of 1000. */
 export function size(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB']

@@ -1,0 +1,3 @@
+import { runLoading } from './run_loading.ts'
+
+runLoading('host', { readOnly: true })
