@@ -100,11 +100,6 @@ export interface NativeChannel {
   receive(timeoutMs: number, done: (error: Error | null, frame?: NativeFrame) => void, descriptors: boolean): number | NativeFrame
   /** So many of the received descriptors have been closed. */
   release(descriptors: number): void
-  /**
-   * Waits on this thread for the frame of the oldest receive, at most so long, and calls back for everything that is done. For
-   * answers that are due: two thread switches less.
-   */
-  waitHere(microseconds: number): void
   /** True when the request was still pending: its callback will then never run. */
   cancel(request: number): boolean
   /** Pending requests get state/"closed". Idempotent. */

@@ -47,7 +47,7 @@ export async function connect(path: string, options: ConnectOptions = {}): Promi
     step('importer:welcomed')
     return new Session(channel, absolute, { keys: own, requireAuthentication })
   } catch (error) {
-    channel.close()
+    channel.shut()
     for (const { key } of own ?? []) key.fill(0)
     throw error
   }

@@ -48,6 +48,8 @@ export interface ExporterEvents {
   /** A connection was admitted, or ended. */
   connect: [peer: Peer]
   disconnect: [peer: Peer, why: Error]
+  /** A connection was ended before it was admitted. */
+  refuse: [peer: Peer, why: Error]
   lease: [lease: ExporterLease]
   release: [lease: ExporterLease]
 }
@@ -226,7 +228,7 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     for (const publication of this.#names.values()) this.#withdraw(publication, true, graceMs)
     await Promise.all([...all].map((shared) => leasesEnd(shared, [...shared.leases], graceMs, undefined)))
     for (const connection of this.#connections) connection.end(new StateError('closed', 'the exporter has been closed'))
-    for (const channel of this.#channels) channel.close() // not yet admitted
+    for (const channel of this.#channels) channel.shut() // not yet admitted
     for (const shared of all) this.#endAll(shared)
     this.#key?.key.fill(0)
     step('exporter:closed')
@@ -250,7 +252,7 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     const { limits } = this.#options
     const { uid } = channel.peer
     const ofUser = this.#perUser.get(uid) ?? 0
-    if (this.#channels.size >= limits.peers || ofUser >= limits.peersPerUser) return channel.close()
+    if (this.#channels.size >= limits.peers || ofUser >= limits.peersPerUser) return channel.shut()
     this.#channels.add(channel)
     this.#perUser.set(uid, ofUser + 1)
     if (!this.#keepsAlive) channel.unref()
@@ -275,7 +277,7 @@ export class Exporter extends EventEmitter<ExporterEvents> {
       end: (lease) => this.#end(lease),
       left: (connection, why) => {
         this.#connections.delete(connection)
-        if (connection.wasWelcomed) this.#emit('disconnect', connection.peer, why)
+        this.#emit(connection.wasWelcomed ? 'disconnect' : 'refuse', connection.peer, why)
       },
     }
   }
@@ -342,7 +344,7 @@ export class Exporter extends EventEmitter<ExporterEvents> {
 
   // Ends what the importers did not: their mappings are theirs to close, what the driver keeps of them is documented.
   #endAll(shared: Published): void {
-    for (const lease of [...shared.leases]) {
+    for (const lease of shared.leases) {
       lease.holder.forget(lease)
       this.#end(lease)
     }

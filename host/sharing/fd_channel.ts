@@ -164,11 +164,6 @@ export class FdChannel {
     )
   }
 
-  /** @internal Waits on this thread, at most so many microseconds, for the frame that a pending `receive()` waits for. */
-  waitHere(microseconds: number): void {
-    if (!this.isClosed) this.#native.waitHere(microseconds)
-  }
-
   /** Closes this end and the received descriptors that are still open. Pending requests fail. Idempotent. */
   close(): void {
     this.#native.close()
@@ -180,7 +175,7 @@ export class FdChannel {
    * was sent is still received. Idempotent.
    */
   shut(): void {
-    this.#native.shut()
+    this.#native.shut?.()
     this.close()
   }
 

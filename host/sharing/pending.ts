@@ -22,10 +22,6 @@ export class Pending<Answer> {
     this.#onBusy = onBusy
   }
 
-  get outstanding(): number {
-    return this.#sent.size + this.#queue.size
-  }
-
   /**
    * Sends a request, when fewer than the protocol's limit are without an answer. `take` gets the answer in the same turn
    * that it came in. Giving up (deadline, signal) does not take the request back: `answer` then finds nobody.
@@ -64,7 +60,7 @@ export class Pending<Answer> {
         },
       }
       signal?.addEventListener('abort', abort, { once: true })
-      if (this.outstanding === 0) this.#onBusy(true)
+      if (this.#sent.size + this.#queue.size === 0) this.#onBusy(true)
       if (this.#sent.size < MAX_OUTSTANDING) this.#launch(asked)
       else this.#queue.add(asked)
     })
@@ -106,6 +102,6 @@ export class Pending<Answer> {
   }
 
   #told(): void {
-    if (this.outstanding === 0) this.#onBusy(false)
+    if (this.#sent.size + this.#queue.size === 0) this.#onBusy(false)
   }
 }

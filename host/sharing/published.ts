@@ -88,7 +88,7 @@ export class Published {
   end(lease: ExportLease): void {
     if (!this.leases.delete(lease)) return
     environment().books.end(lease.record, lease.claim)
-    for (const told of [...this.waiting]) told()
+    for (const told of this.waiting) told()
   }
 
   close(): void {

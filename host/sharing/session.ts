@@ -77,7 +77,8 @@ type Answer = { message: Listed | Opened | Refused; descriptors: readonly Descri
 
 const REQUEST_MS = 10_000
 const SWEEP_MS = 250
-const WAIT_US = 200
+/** A lease that is opened and closed all the time may cross an open so often. */
+const MOST_ASKS = 32
 
 /** A connection to an exporter. Made by `connect`. It keeps the process alive only while requests are under way. */
 export class Session extends EventEmitter<SessionEvents> {
@@ -92,9 +93,6 @@ export class Session extends EventEmitter<SessionEvents> {
   readonly #releases: number[] = []
   readonly #aborter = new AbortController()
   #isFlushing = false
-  // Opens that do not wait on this thread, and how often it was in vain.
-  #waitsAway: number
-  #waitsMissed = 0
   #sweeper: NodeJS.Timeout | undefined
   #ended: PeerError | StateError | undefined
 
@@ -104,8 +102,6 @@ export class Session extends EventEmitter<SessionEvents> {
     this.path = path
     this.#channel = channel.unref()
     this.#trust = trust
-    // An exporter on this very thread could not answer meanwhile.
-    this.#waitsAway = channel.peer.pid === process.pid ? Infinity : 0
     this.#pending = new Pending((isBusy) => void (isBusy ? channel.ref() : channel.unref()))
     void channel.peerExited.then((how) => how === 'exited' && this.#gone(), () => {})
     void this.#run()
@@ -174,7 +170,7 @@ export class Session extends EventEmitter<SessionEvents> {
   async close(): Promise<void> {
     if (this.#channel.isClosed && this.#leases.size === 0) return
     this.#end(new StateError('closed', 'the session has been closed'))
-    for (const lease of [...this.#leases.values()]) for (const memory of lease.memories()) (memory as MemoryIPCDevice).close()
+    for (const lease of this.#leases.values()) for (const memory of lease.memories()) (memory as MemoryIPCDevice).close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -229,6 +225,7 @@ export class Session extends EventEmitter<SessionEvents> {
 
   // Its own tag and limits are checked here, whether it still stands for anything by the exporter.
   async #openKept(bytes: Uint8Array, device: Device | undefined, options: RequestOptions): Promise<MemoryIPCDevice> {
+    if (this.#ended !== undefined) throw this.#ended // its keys are gone
     const { keys, requireAuthentication } = this.#trust
     const kept = decode(bytes, { kind: 'memory', now: Date.now(), ...(keys && { keys: [...keys] }), requireAuthentication })
     return this.#openRemote({ allocation: fromHex(kept.allocationId)! }, (_, lease) => {
@@ -243,28 +240,16 @@ export class Session extends EventEmitter<SessionEvents> {
     device: Device | undefined, { signal, timeoutMs = REQUEST_MS }: RequestOptions,
   ): Promise<MemoryIPCDevice> {
     const until = performance.now() + timeoutMs
-    for (;;) {
-      const answer = this.#pending.ask(
+    for (let asks = 0; asks < MOST_ASKS; asks++) {
+      const memory = await this.#pending.ask(
         (id) => this.#send({ t: 'open', id, ...asked }, 'importer:open'),
         (opened) => this.#opened(opened, asked, rangeOf, device),
         { signal, timeoutMs: until - performance.now() }, 'open',
       )
-      await undefined
-      this.#waitHere()
-      const memory = await answer
       // Otherwise: a lease that was released after the exporter had the request. It has that release now.
       if (memory !== undefined) return memory
     }
-  }
-
-  // The answer to a single request is due within some 50 microseconds: to wait for it here is faster than to be woken. Not
-  // where it would hold up other requests, and after answers that were late only now and then.
-  #waitHere(): void {
-    const outstanding = (): number => this.#pending.outstanding
-    if (outstanding() !== 1 || this.#waitsAway-- > 0) return
-    this.#channel.waitHere(WAIT_US)
-    this.#waitsMissed = outstanding() === 0 ? 0 : Math.min(this.#waitsMissed + 1, 8)
-    this.#waitsAway = this.#waitsMissed === 0 ? 0 : 2 ** this.#waitsMissed
+    throw new PeerError('protocol', 'the exporter answers again and again with a lease that this session does not hold')
   }
 
   #opened(
@@ -441,7 +426,7 @@ export class Session extends EventEmitter<SessionEvents> {
 
   #end(reason: PeerError | StateError): void {
     this.#ended ??= reason
-    this.#channel.close()
+    this.#channel.shut()
     if (this.#aborter.signal.aborted) return
     step('importer:disconnected')
     this.#byName.clear()

@@ -107,13 +107,6 @@ napi_value accept(Call& call) {
                                        [&] { return self.hub->loop().receive(self.port, deadline); }));
 }
 
-napi_value wait_here(Call& call) {
-  PortObject& self = port_of(call);
-  self.hub->loop().wait_here(self.port, std::chrono::microseconds(call.integer(0, "microseconds", 1000000)));
-  self.hub->drain();
-  return undefined(call);
-}
-
 napi_value on_hangup(Call& call) {
   PortObject& self = port_of(call);
   self.hub->request(callback_at(call, 0), Delivery::nothing, &self,
@@ -264,8 +257,7 @@ void init_channel(napi_env env, napi_value exports, EnvironmentId env_id) {
   auto owner = std::make_unique<HubRef>(std::make_shared<ChannelHub>(env, env_id));
   ChannelHub* const hub = owner->get();
   hub->set_classes(define_class(env, "NativeChannel",
-                                {method<send>("send"), method<receive>("receive"), method<release>("release"),
-                                 method<wait_here>("waitHere"), method<on_hangup>("onHangup"),
+                                {method<send>("send"), method<receive>("receive"), method<release>("release"), method<on_hangup>("onHangup"),
                                  method<on_peer_exit>("onPeerExit"), method<shut>("shut"), getter<peer>("peer"), getter<fd>("fd")}),
                    define_class(env, "NativeListener", {method<accept>("accept")}));
   const napi_property_descriptor functions[] = {

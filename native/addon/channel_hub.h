@@ -58,8 +58,6 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   bool cancel(RequestId id);
   // Of a frame that `owner` has received.
   napi_value take_frame(PortObject& owner, Frame& frame);
-  // Calls back for everything that is done.
-  void drain();
   void keep_alive(PortObject& owner, bool keeps_alive);
 
   void set_classes(JsReference channel, JsReference listener);
@@ -77,6 +75,7 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   static void on_wake(napi_env env, napi_value, void* context, void*);
   static void on_environment_end(void* data);
   void wake();
+  void drain();
   void deliver(Completion completion);
   napi_value value_of(Delivery delivery, Outcome& outcome);
   napi_value make(const JsReference& constructor, PortRef port, const Credentials& peer);

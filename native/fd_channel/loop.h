@@ -58,9 +58,6 @@ class Loop {
   RequestId watch_hangup(const PortRef& port);
   // Completes when the process at the other end has exited, or the port is closed. Once for a port at a time.
   RequestId watch_exit(const PortRef& port);
-  // Waits on the caller's thread for what the port's oldest receive is waiting for, at most so long: two thread switches
-  // less than by the loop's own thread. What came of it is in take() then; `wake` may not be called for it.
-  void wait_here(const PortRef& port, std::chrono::microseconds most);
   // True when the request was waiting: it had no effect and has no completion.
   bool cancel(RequestId request);
 
@@ -114,7 +111,6 @@ class Loop {
   void serve(const PortRef& port, uint32_t events);
   void pump(const PortRef& port, Direction direction);
   void arm(Port& port);
-  void disarm(Port& port, uint32_t events);
   void rearm(const PortRef& port);
   void retry_later(Port& port);
   void fire_timers();

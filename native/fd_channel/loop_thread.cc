@@ -1,4 +1,3 @@
-#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -151,31 +150,6 @@ void Loop::arm(Port& port) {
   }
   port.registered = true;
   port.armed = wanted;
-}
-
-// Takes back what arm() asked for; best effort, what is reported all the same is served twice at most.
-void Loop::disarm(Port& port, uint32_t events) {
-  if ((port.armed & events) == 0) return;
-  epoll_event interest{};
-  interest.events = (port.armed & ~events) | EPOLLONESHOT;
-  interest.data.u64 = port.id;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, port.socket.get(), &interest) == 0) port.armed &= ~events;
-}
-
-void Loop::wait_here(const PortRef& port, std::chrono::microseconds most) {
-  Lock lock(mutex_);
-  if (port->closed || port->queue(Direction::in).empty()) return;
-  disarm(*port, EPOLLIN);
-  pollfd readable{port->socket.get(), POLLIN, 0};
-  lock.unlock();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
-  const timespec limit{seconds.count(), std::chrono::nanoseconds(most - seconds).count()};
-  ::ppoll(&readable, 1, &limit, nullptr);
-  lock.lock();
-  if (port->closed) return;
-  pump(port, Direction::in);
-  if (!port->closed) rearm(port);
-  notify(std::move(lock));
 }
 
 // On the thread, where nobody could catch: requests that could never be served are failed instead.
