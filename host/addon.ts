@@ -198,6 +198,8 @@ export interface NativeAddon {
   channelListen(path: string, mode: number, backlog: number, replaceDead: boolean): NativeListener
   /** Stops and joins this environment's channel thread; for process 'exit', where no clean-up hook runs. */
   channelShutdown(): void
+  /** This thread's event loop is libuv's, and may do the waiting for channels: a wake-up less for each frame. */
+  channelPoll(): void
 
   /** Fault builds only: the countdown-th passage of the named step fails, or kills this process. countdown 0 clears. */
   setFault?(name: string, countdown: number, kills?: boolean): void
@@ -234,6 +236,10 @@ function load(): NativeAddon {
       }),
     )
   }
+  // Others have an event loop of their own, some with libuv's names for what they do not have.
+  // (Tests want to see both ways of waiting on one runtime.)
+  const isNode = process.release.name === 'node' && process.versions['bun'] === undefined && process.versions['deno'] === undefined
+  if (isNode && variable('USM_IPC_CHANNEL_THREAD') === undefined) native.channelPoll()
   // process.exit() runs no clean-up hook of the main thread, and a thread that polls must be joined before exit.
   process.on('exit', () => native.channelShutdown())
   return native

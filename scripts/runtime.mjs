@@ -14,6 +14,7 @@ const musl = process.report.getReport().header.glibcVersionRuntime === undefined
 
 const smoke = 'test/runtimes/smoke.ts'
 const views = 'test/runtimes/views.ts'
+const sharing = 'test/runtimes/sharing.ts'
 const LEAST = ['--allow-read', '--allow-ffi']
 const deno = (file, ...permissions) => ({
   file, args: ['test', '--no-check', '--no-lock', '--no-prompt', '--v8-flags=--expose-gc', ...permissions, file],
@@ -30,22 +31,23 @@ const RUNTIMES = {
     runs: [
       deno(smoke, ...LEAST), deno(smoke, '--allow-all'), deno(views, '--allow-all'),
       on('level_zero', deno(smoke, '--allow-all')), on('sycl', deno(smoke, '--allow-all')),
+      deno(sharing, '--allow-all'), on('level_zero', deno(sharing, '--allow-all')), on('sycl', deno(sharing, '--allow-all')),
     ],
     counts: /(?<passed>\d+) passed.*? (?<failed>\d+) failed/,
   },
   bun: {
     binary: () => fromPackage(`@oven/bun-linux-${x64 ? 'x64' : 'aarch64'}${musl ? '-musl' : ''}`, 'bin/bun'),
-    runs: [bun(smoke), bun(views), on('level_zero', bun(smoke)), on('sycl', bun(smoke))],
+    runs: [bun(smoke), bun(views), on('level_zero', bun(smoke)), on('sycl', bun(smoke)), bun(sharing), on('level_zero', bun(sharing)), on('sycl', bun(sharing))],
     counts: /(?<passed>\d+) pass\n[^]*?(?<failed>\d+) fail\n/,
   },
   node24: {
     binary: () => process.env.NODE24 ?? fetched(`node-linux-${x64 ? 'x64' : 'arm64'}`, '24.21.0', 'bin/node'),
-    runs: [node(smoke), node(views), on('level_zero', node(smoke)), on('sycl', node(smoke))],
+    runs: [node(smoke), node(views), on('level_zero', node(smoke)), on('sycl', node(smoke)), node(sharing), on('level_zero', node(sharing)), on('sycl', node(sharing))],
     counts: /pass (?<passed>\d+)\n[^]*?fail (?<failed>\d+)\n/,
   },
   node: {
     binary: () => process.execPath,
-    runs: [node(smoke, '--import=tsx'), node(views, '--import=tsx')],
+    runs: [node(smoke, '--import=tsx'), node(views, '--import=tsx'), node(sharing, '--import=tsx')],
     counts: /pass (?<passed>\d+)\n[^]*?fail (?<failed>\d+)\n/,
   },
 }

@@ -20,6 +20,8 @@ PortObject& port_of(Call& call) {
       napi_unwrap(call.env(), call.self(), &native) != napi_ok) {
     throw Failure(FailureKind::argument, "not-a-channel", "this is a method of channels and listeners");
   }
+  if (!PortObject::is_live(native))
+    throw Failure(FailureKind::state, "closed", "the environment of the channel has ended");
   return *static_cast<PortObject*>(native);
 }
 
@@ -227,8 +229,13 @@ napi_value channel_listen(Call& call) {
   return hub_of(call).make_listener(std::move(socket), std::move(name));
 }
 
+napi_value channel_poll(Call& call) {
+  hub_of(call).poll_event_loop();
+  return undefined(call);
+}
+
 napi_value channel_shutdown(Call& call) {
-  hub_of(call).loop().shutdown();
+  hub_of(call).shutdown();
   return undefined(call);
 }
 
@@ -257,13 +264,15 @@ void init_channel(napi_env env, napi_value exports, EnvironmentId env_id) {
   auto owner = std::make_unique<HubRef>(std::make_shared<ChannelHub>(env, env_id));
   ChannelHub* const hub = owner->get();
   hub->set_classes(define_class(env, "NativeChannel",
-                                {method<send>("send"), method<receive>("receive"), method<release>("release"), method<on_hangup>("onHangup"),
-                                 method<on_peer_exit>("onPeerExit"), method<shut>("shut"), getter<peer>("peer"), getter<fd>("fd")}),
+                                {method<send>("send"), method<receive>("receive"), method<release>("release"),
+                                 method<on_hangup>("onHangup"), method<on_peer_exit>("onPeerExit"), method<shut>("shut"),
+                                 getter<peer>("peer"), getter<fd>("fd")}),
                    define_class(env, "NativeListener", {method<accept>("accept")}));
   const napi_property_descriptor functions[] = {
       method<channel_pair>("channelPair", hub),     method<channel_connect>("channelConnect", hub),
       method<channel_cancel>("channelCancel", hub), method<channel_adopt>("channelAdopt", hub),
       method<channel_listen>("channelListen", hub), method<channel_shutdown>("channelShutdown", hub),
+      method<channel_poll>("channelPoll", hub),
   };
   require_ok(napi_define_properties(env, exports, std::size(functions), functions), "napi_define_properties");
   // The functions' pointer is good while JavaScript runs: this hook is older than the one that stops the hub.

@@ -1,5 +1,8 @@
 #include "addon/channel_hub.h"
 
+#include <mutex>
+#include <unordered_set>
+
 #include "addon/convert.h"
 
 namespace usm_ipc {
@@ -14,13 +17,45 @@ const char* name_of(PeerExit how) {
   return "";
 }
 
+// Finalizers run on the thread that they please.
+struct LivePorts {
+  std::mutex mutex;
+  std::unordered_set<const void*> objects;
+  static LivePorts& instance() {
+    static auto* const ports = new LivePorts;
+    return *ports;
+  }
+};
+
 }  // namespace
 
 const napi_type_tag kPortTag = {0x9b1d5f0c6e2a4b77, 0xa3c8e4d2f1b09655};
 
-PortObject::~PortObject() { hub->loop().close(port); }
+PortObject::PortObject(HubRef hub, PortRef port, const Credentials& peer)
+    : hub(std::move(hub)), port(std::move(port)), peer(peer) {
+  LivePorts& live = LivePorts::instance();
+  const std::lock_guard<std::mutex> lock(live.mutex);
+  live.objects.insert(this);
+}
 
-ChannelHub::ChannelHub(napi_env env, EnvironmentId env_id) : env_(env), env_id_(env_id), loop_([this] { wake(); }) {}
+PortObject::~PortObject() {
+  {
+    LivePorts& live = LivePorts::instance();
+    const std::lock_guard<std::mutex> lock(live.mutex);
+    live.objects.erase(this);
+  }
+  hub->forget(*this);
+  hub->loop().close(port);
+}
+
+bool PortObject::is_live(const void* object) {
+  LivePorts& live = LivePorts::instance();
+  const std::lock_guard<std::mutex> lock(live.mutex);
+  return live.objects.count(object) == 1;
+}
+
+ChannelHub::ChannelHub(napi_env env, EnvironmentId env_id)
+    : env_(env), env_id_(env_id), loop_([this] { wake(); }, [this](int fd) { return poll(fd); }) {}
 
 // The order matters: hooks run last in, first out, and a runtime frees a thread-safe function in a hook of its own. The
 // thread that calls the function has to be joined before that.
@@ -46,12 +81,32 @@ void ChannelHub::on_environment_end(void* data) {
   const std::unique_ptr<HubRef> owned(static_cast<HubRef*>(data));
   const HubRef& hub = *owned;
   hub->dead_ = true;
-  hub->loop_.shutdown();
+  hub->shutdown();
   hub->loop_.discard_completions();
   hub->pending_.clear();
   hub->channel_class_.reset();
   hub->listener_class_.reset();
   napi_release_threadsafe_function(hub->waker_, napi_tsfn_abort);
+}
+
+void ChannelHub::shutdown() {
+  if (poll_ != nullptr) std::exchange(poll_, nullptr)->stop();
+  loop_.shutdown();
+}
+
+bool ChannelHub::poll(int descriptor) {
+  if (polls_) poll_ = LoopPoll::start(env_, descriptor, [this] { turn(); });
+  return poll_ != nullptr;
+}
+
+void ChannelHub::turn() {
+  const int milliseconds = loop_.turn();
+  try {
+    drain();
+  } catch (const Failure&) {
+    // No handle scope: JavaScript may not run any more.
+  }
+  if (poll_ != nullptr) poll_->set_timer(milliseconds);
 }
 
 void ChannelHub::wake() {
@@ -142,6 +197,18 @@ void ChannelHub::keep_alive(PortObject& owner, bool keeps_alive) {
   owner.keeps_alive = keeps_alive;
   const auto pending = static_cast<ptrdiff_t>(owner.pending);
   count(keeps_alive ? pending : -pending);
+}
+
+void ChannelHub::forget(PortObject& owner) {
+  for (auto entry = pending_.begin(); owner.pending > 0 && entry != pending_.end();) {
+    if (entry->second.owner != &owner) {
+      ++entry;
+      continue;
+    }
+    entry = pending_.erase(entry);
+    --owner.pending;
+    if (owner.keeps_alive) count(-1);
+  }
 }
 
 void ChannelHub::begun(PortObject* owner) {

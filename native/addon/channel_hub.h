@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "addon/js_reference.h"
+#include "addon/loop_poll.h"
 #include "fd_channel/loop.h"
 #include "registry.h"
 
@@ -21,11 +22,13 @@ namespace usm_ipc {
 class ChannelHub;
 using HubRef = std::shared_ptr<ChannelHub>;
 
-// The native side of a channel or listener object, which cannot be collected while requests of its are pending.
+// The native side of a channel or listener object, which cannot be collected while requests of its are pending. But an
+// environment that ends may finalize it at any time (Deno does, and runs JavaScript after that).
 struct PortObject {
-  PortObject(HubRef hub, PortRef port, const Credentials& peer)
-      : hub(std::move(hub)), port(std::move(port)), peer(peer) {}
+  PortObject(HubRef hub, PortRef port, const Credentials& peer);
   ~PortObject();
+  // Whether it has not been finalized.
+  static bool is_live(const void* object);
   const HubRef hub;
   const PortRef port;
   const Credentials peer;
@@ -44,9 +47,13 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   // Before the first socket is made: without the clean-up hook a dying worker would leave it open.
   void start();
   Loop& loop() { return loop_; }
+  // The runtime's event loop may do the waiting. Before start().
+  void poll_event_loop() { polls_ = true; }
+  void shutdown();
   EnvironmentId env_id() const { return env_id_; }
 
-  // `begin` asks the loop for the request; 0 where it is done already. `owner` is null for a request that belongs to no object.
+  // `begin` asks the loop for the request; 0 where it is done already. `owner` is null for a request that belongs to no
+  // object.
   template <typename Begin>
   RequestId request(JsReference done, Delivery delivery, PortObject* owner, Begin&& begin) {
     const RequestId id = begin();
@@ -59,6 +66,8 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   // Of a frame that `owner` has received.
   napi_value take_frame(PortObject& owner, Frame& frame);
   void keep_alive(PortObject& owner, bool keeps_alive);
+  // The object is gone: nobody gets what its requests come to.
+  void forget(PortObject& owner);
 
   void set_classes(JsReference channel, JsReference listener);
   // Take what they are given only when they do not throw.
@@ -75,6 +84,8 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   static void on_wake(napi_env env, napi_value, void* context, void*);
   static void on_environment_end(void* data);
   void wake();
+  bool poll(int descriptor);
+  void turn();
   void drain();
   void deliver(Completion completion);
   napi_value value_of(Delivery delivery, Outcome& outcome);
@@ -87,6 +98,8 @@ class ChannelHub : public std::enable_shared_from_this<ChannelHub> {
   const EnvironmentId env_id_;
   napi_threadsafe_function waker_ = nullptr;
   std::atomic<bool> dead_{false};
+  bool polls_ = false;
+  LoopPoll* poll_ = nullptr;  // its own, until the environment ends
   std::unordered_map<RequestId, Pending> pending_;
   size_t alive_ = 0;  // pending requests that keep the event loop alive
   JsReference channel_class_;

@@ -8,6 +8,8 @@
 // All but `wake` runs on the environment's thread or on the loop's own.
 #pragma once
 
+#include <sys/epoll.h>
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -36,7 +38,10 @@ class Loop {
  public:
   // `wake` says that take() has something to give. It is not called again before take() has given nothing. It may run
   // on any thread and must not throw or call the loop.
-  explicit Loop(std::function<void()> wake) : wake_(std::move(wake)) {}
+  // `poll` may take over the waiting before the thread is started: it says whether it will call turn() whenever the
+  // descriptor is readable.
+  explicit Loop(std::function<void()> wake, std::function<bool(int descriptor)> poll = nullptr)
+      : wake_(std::move(wake)), poll_(std::move(poll)) {}
   ~Loop() { shutdown(); }
 
   // Take the socket only when they do not throw.
@@ -68,6 +73,10 @@ class Loop {
   int descriptor(const PortRef& port);
 
   std::optional<Completion> take();
+
+  // What there is to do now, for whoever polls; it does not wake, so take() has to be called after it. Gives the
+  // milliseconds until it wants to be called again, negative for no such time.
+  int turn();
 
   // Joins the thread and closes every port. Idempotent; later requests are refused.
   void shutdown();
@@ -108,6 +117,7 @@ class Loop {
   // loop_thread.cc: waiting
   void start();
   void run();
+  void serve_all(const epoll_event* events, int count);
   void serve(const PortRef& port, uint32_t events);
   void pump(const PortRef& port, Direction direction);
   void arm(Port& port);
@@ -119,6 +129,7 @@ class Loop {
   void poke();
 
   const std::function<void()> wake_;
+  const std::function<bool(int)> poll_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, PortRef> ports_;
   std::unordered_map<RequestId, Place> waiting_;

@@ -46,7 +46,7 @@ FrameView view_of(const Request& request, std::array<int, kMaxFrameDescriptors>&
 }  // namespace
 
 void Loop::start() {
-  if (thread_.joinable()) return;
+  if (epoll_) return;
   fault_point("channel.start");
   UniqueFd epoll = above_stdio(UniqueFd(::epoll_create1(EPOLL_CLOEXEC)));
   if (!epoll) throw system_failure(kBackend, "epoll_create1", errno);
@@ -57,12 +57,19 @@ void Loop::start() {
   interest.data.u64 = kPoked;
   if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &interest) != 0)
     throw system_failure(kBackend, "epoll_ctl", errno);
+  if (poll_ && poll_(epoll.get())) {
+    epoll_ = std::move(epoll);
+    event_ = std::move(event);
+    return;
+  }
   epoll_ = std::move(epoll);
   event_ = std::move(event);
   const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
+    epoll_.reset();
+    event_.reset();
     throw system_failure(kBackend, "pthread_create", error.code().value(), "this process may not start more threads");
   }
   pthread_setname_np(thread_.native_handle(), "usm-ipc-channel");
@@ -93,25 +100,39 @@ void Loop::run() {
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
     lock.lock();
     if (stopping_) return;
-    sleeping_until_ = Clock::time_point::min();
-    for (int i = 0; i < count; ++i) {
-      if (events[i].data.u64 == kPoked) {
-        uint64_t pokes;
-        while (::read(event_.get(), &pokes, sizeof pokes) < 0 && errno == EINTR) {
-        }
-        continue;
-      }
-      const auto found = ports_.find(events[i].data.u64 & ~kPeerBit);
-      if (found == ports_.end()) continue;
-      if ((events[i].data.u64 & kPeerBit) != 0) {
-        end_exit_watch(*found->second, PeerExit::exited);
-      } else {
-        serve(PortRef(found->second), events[i].events);
-      }
-    }
-    fire_timers();
+    serve_all(events.data(), count);
     notify(std::move(lock));
   }
+}
+
+int Loop::turn() {
+  const Lock lock(mutex_);
+  if (stopping_ || !epoll_) return -1;
+  std::array<epoll_event, 64> events;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  notified_ = true;
+  serve_all(events.data(), count);
+  return sleep_time();
+}
+
+void Loop::serve_all(const epoll_event* events, int count) {
+  sleeping_until_ = Clock::time_point::min();
+  for (int i = 0; i < count; ++i) {
+    if (events[i].data.u64 == kPoked) {
+      uint64_t pokes;
+      while (::read(event_.get(), &pokes, sizeof pokes) < 0 && errno == EINTR) {
+      }
+      continue;
+    }
+    const auto found = ports_.find(events[i].data.u64 & ~kPeerBit);
+    if (found == ports_.end()) continue;
+    if ((events[i].data.u64 & kPeerBit) != 0) {
+      end_exit_watch(*found->second, PeerExit::exited);
+    } else {
+      serve(PortRef(found->second), events[i].events);
+    }
+  }
+  fire_timers();
 }
 
 void Loop::serve(const PortRef& port, uint32_t events) {
