@@ -1,12 +1,12 @@
 /** SYCL and Level Zero on the software driver: our API against the bare runtime, each with an exporter and an importer of its own. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { FdChannel } from '../host/index.ts'
 import { paired, type Paired } from './support/paired.ts'
+import { Party } from './support/party.ts'
 
 const GETS = 5000
 const OPENS = 5000
@@ -78,35 +78,5 @@ async function bench(backend: string, selector: string, program: string, variabl
     return { backend, get, cachedOpen, cachedClose, firstOpen, copy }
   } finally {
     for (const party of [bare.exporter, bare.importer, ours.exporter, ours.importer]) party.stop()
-  }
-}
-
-class Party {
-  readonly #child: ChildProcess
-  readonly #lines: AsyncIterator<string>
-
-  constructor(program: string, args: string[], env: NodeJS.ProcessEnv, end?: FdChannel) {
-    this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit', end?.fd ?? 'ignore'], env })
-    end?.close()
-    this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]()
-  }
-
-  async say(line: string): Promise<string> {
-    this.#child.stdin!.write(`${line}\n`)
-    const { value, done } = await this.#lines.next()
-    if (done) throw new Error(`the process ended at "${line.slice(0, 40)}"`)
-    return value as string
-  }
-
-  async numbers(line: string): Promise<number[]> {
-    return (await this.say(line)).split(' ').map(Number)
-  }
-
-  async ask(line: string): Promise<number> {
-    return (await this.numbers(line))[0]!
-  }
-
-  stop(): void {
-    this.#child.kill()
   }
 }

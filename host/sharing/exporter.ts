@@ -330,7 +330,7 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     const lease = shared.lease(++this.#lastLease, holder)
     this.#leases.set(lease.id, lease)
     diagnose('lease', () => ({ event: 'taken', ...report(lease), path: this.path }))
-    this.#emit('lease', report(lease))
+    if (this.listenerCount('lease') > 0) this.#emit('lease', report(lease))
     return { lease, isNew: true }
   }
 
@@ -338,7 +338,7 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     if (!this.#leases.delete(lease.id)) return
     lease.export.end(lease)
     diagnose('lease', () => ({ event: 'ended', ...report(lease), path: this.path }))
-    this.#emit('release', report(lease))
+    if (this.listenerCount('release') > 0) this.#emit('release', report(lease))
     this.#dropIfDone(lease.export)
   }
 

@@ -175,7 +175,7 @@ export class FdChannel {
    * was sent is still received. Idempotent.
    */
   shut(): void {
-    this.#native.shut?.()
+    this.#native.shut()
     this.close()
   }
 
