@@ -8,12 +8,23 @@ interface Asked<Answer> {
   /** Takes the answer; gone once the asker has given up. */
   take: ((answer: Answer) => void) | undefined
   reject(error: unknown): void
+  /** On the clock of performance.now(), in milliseconds. */
+  readonly until: number
+  giveUp(error: Error): void
+  late(): Error
 }
+
+const LONGEST_TIMER = 2 ** 31 - 1
 
 export class Pending<Answer> {
   readonly #sent = new Map<number, Asked<Answer>>()
   readonly #queue = new Set<Asked<Answer>>()
   readonly #onBusy: (isBusy: boolean) => void
+  /** Requests that somebody still waits for. */
+  #waiting = 0
+  // One timer for all: requests that are answered in time, which is nearly all of them, set and clear none.
+  #timer: NodeJS.Timeout | undefined
+  #timerAt = Infinity
   #last = 0
   #failure: Error | undefined
 
@@ -30,22 +41,15 @@ export class Pending<Answer> {
     return new Promise<T>((resolve, reject) => {
       if (this.#failure !== undefined) return reject(this.#failure)
       if (signal?.aborted) return reject(signal.reason as Error)
-      const giveUp = (error: unknown): void => {
-        asked.take = undefined
-        this.#queue.delete(asked)
-        this.#told()
-        done()
-        reject(error as Error)
-      }
-      const abort = (): void => giveUp(signal!.reason)
-      const timer = timeoutMs === Infinity ? undefined
-        : setTimeout(() => giveUp(new PeerError('timeout', `${what}: no answer within ${timeoutMs} ms`)), Math.max(0, Math.min(timeoutMs, 2 ** 31 - 1)))
       const done = (): void => {
-        clearTimeout(timer)
+        asked.take = undefined
         signal?.removeEventListener('abort', abort)
+        if (--this.#waiting === 0) this.#onBusy(false)
       }
+      const abort = (): void => asked.giveUp(signal!.reason as Error)
       const asked: Asked<Answer> = {
         send,
+        until: performance.now() + timeoutMs,
         take: (answer) => {
           done()
           try {
@@ -58,15 +62,21 @@ export class Pending<Answer> {
           done()
           reject(error as Error)
         },
+        giveUp: (error) => {
+          this.#queue.delete(asked)
+          asked.reject(error)
+        },
+        late: () => new PeerError('timeout', `${what}: no answer within ${Math.round(timeoutMs)} ms`),
       }
       signal?.addEventListener('abort', abort, { once: true })
-      if (this.#sent.size + this.#queue.size === 0) this.#onBusy(true)
+      if (this.#waiting++ === 0) this.#onBusy(true)
+      if (asked.until < this.#timerAt) this.#wakeAt(asked.until)
       if (this.#sent.size < MAX_OUTSTANDING) this.#launch(asked)
       else this.#queue.add(asked)
     })
   }
 
-  /** Whoever asked `id` gets the answer, or the error. False: nobody asked that. `taken` false in the answer's place: gave up. */
+  /** Whoever asked `id` gets the answer, or the error. */
   answer(id: number, answer: Answer | Error): 'taken' | 'given up' | 'never asked' {
     const asked = this.#sent.get(id)
     if (asked === undefined) return 'never asked'
@@ -81,7 +91,6 @@ export class Pending<Answer> {
       if (answer instanceof Error) asked.reject(answer)
       else take(answer)
     }
-    this.#told()
     return take === undefined ? 'given up' : 'taken'
   }
 
@@ -91,8 +100,8 @@ export class Pending<Answer> {
     const all = [...this.#sent.values(), ...this.#queue]
     this.#sent.clear()
     this.#queue.clear()
-    for (const asked of all) asked.reject(error)
-    this.#told()
+    clearTimeout(this.#timer)
+    for (const asked of all) if (asked.take !== undefined) asked.reject(error)
   }
 
   #launch(asked: Asked<Answer>): void {
@@ -101,7 +110,22 @@ export class Pending<Answer> {
     asked.send(id)
   }
 
-  #told(): void {
-    if (this.#sent.size + this.#queue.size === 0) this.#onBusy(false)
+  // The channel keeps the process alive while somebody waits; the timer need not.
+  #wakeAt(time: number): void {
+    clearTimeout(this.#timer)
+    this.#timerAt = time
+    this.#timer = time === Infinity ? undefined
+      : setTimeout(() => this.#giveUpLate(), Math.max(0, Math.min(Math.ceil(time - performance.now()), LONGEST_TIMER))).unref()
+  }
+
+  #giveUpLate(): void {
+    const now = performance.now()
+    let next = Infinity
+    for (const asked of [...this.#sent.values(), ...this.#queue]) {
+      if (asked.take === undefined) continue
+      if (asked.until <= now) asked.giveUp(asked.late())
+      else next = Math.min(next, asked.until)
+    }
+    this.#wakeAt(next)
   }
 }
