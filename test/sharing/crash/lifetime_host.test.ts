@@ -1,0 +1,4 @@
+import { hostBackend } from '../../support/backends.ts'
+import { testLifetime } from './lifetime.ts'
+
+testLifetime(hostBackend)

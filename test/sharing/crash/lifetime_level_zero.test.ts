@@ -1,0 +1,4 @@
+import { levelZeroBackend } from '../../support/backends.ts'
+import { testLifetime } from './lifetime.ts'
+
+testLifetime(levelZeroBackend('opaque-mirror'))

@@ -1,0 +1,4 @@
+import { syclBackend } from '../../support/backends.ts'
+import { testLifetime } from './lifetime.ts'
+
+testLifetime(syclBackend('v2'))
