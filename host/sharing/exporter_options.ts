@@ -2,7 +2,7 @@
 import { checkNbytes, checkRange, quote } from '../arguments.ts'
 import { toArrayMetadata, type ArrayLike } from '../array.ts'
 import { arrayBytes } from '../core/seal.ts'
-import { core } from '../core/index.ts'
+import { environment } from '../environment.ts'
 import { rangeError, typeError } from '../errors.ts'
 import { checkKey, type EnvelopeKey } from '../keys.ts'
 import { MemoryUSMDevice, memoryClaim } from '../memory.ts'
@@ -103,7 +103,7 @@ export function checkPublish(name: unknown, memory: unknown, options: PublishOpt
 
 function checkedArray(array: ArrayLike, nbytes: number): Uint8Array {
   const bytes = arrayBytes(toArrayMetadata(array))
-  const verdict = core().validateArray(bytes, nbytes)
+  const verdict = environment().core.validateArray(bytes, nbytes)
   if (verdict !== 'ok') throw rangeError('invalid-array', `publish: the array does not fit into ${nbytes} bytes, or is none (${verdict})`)
   return bytes
 }

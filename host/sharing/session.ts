@@ -1,7 +1,7 @@
 /** The importer's side of a connection: lists what is published, opens it under leases, and hears of its end. */
 import { EventEmitter } from 'node:events'
 import { decodeArray } from '../core/array.ts'
-import { core, decode } from '../core/index.ts'
+import { decodeWith } from '../core/decode.ts'
 import { fromHex, toHex, toUuid } from '../core/bytes.ts'
 import { HEADER } from '../core/names.generated.ts'
 import type { ArrayMetadata } from '../core/seal.ts'
@@ -227,7 +227,7 @@ export class Session extends EventEmitter<SessionEvents> {
   async #openKept(bytes: Uint8Array, device: Device | undefined, options: RequestOptions): Promise<MemoryIPCDevice> {
     if (this.#ended !== undefined) throw this.#ended // its keys are gone
     const { keys, requireAuthentication } = this.#trust
-    const kept = decode(bytes, { kind: 'memory', now: Date.now(), ...(keys && { keys: [...keys] }), requireAuthentication })
+    const kept = decodeWith(environment().core, bytes, { kind: 'memory', now: Date.now(), ...(keys && { keys: [...keys] }), requireAuthentication })
     return this.#openRemote({ allocation: fromHex(kept.allocationId)! }, (_, lease) => {
       const offset = kept.offset - lease.offset
       if (offset < 0 || offset + kept.nbytes > lease.nbytes) throw new HandleError('range-outside-allocation', 'the handle\'s range is not what the exporter publishes of that allocation')
@@ -484,7 +484,7 @@ function checkAnswers(entry: Entry, { name, allocation }: Asked): void {
 
 function checkEntry({ name, offset, nbytes, array }: Entry): void {
   if (!Number.isSafeInteger(offset + nbytes)) throw new PeerError('protocol', `the range of '${name}' overflows`)
-  if (array !== undefined && core().validateArray(array, nbytes) !== 'ok') throw new PeerError('protocol', `the array of '${name}' does not fit into its range`)
+  if (array !== undefined && environment().core.validateArray(array, nbytes) !== 'ok') throw new PeerError('protocol', `the array of '${name}' does not fit into its range`)
 }
 
 function listing(entry: Entry): Listing {

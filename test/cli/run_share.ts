@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Exit } from '../support/child.ts'
+import { fileURLToPath } from 'node:url'
 import { MAIN } from './run_cli.ts'
 
 /** What goes on until a test ends it outlives a slow machine, but not a test that failed. Milliseconds. */
@@ -26,9 +27,13 @@ export interface Sharing {
   exited: Promise<Exit>
 }
 
+/** What users have, where it is its speed that is looked at. */
+export const BUILT = [fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))]
+const SOURCES = [`--import=${import.meta.resolve('tsx')}`, MAIN]
+
 /** The command line, as a child that goes on. */
-export function start(args: readonly string[], env: Record<string, string> = {}, timeout = LIFETIME): { process: ChildProcess; exited: Promise<Exit>; line: Promise<string> } {
-  const child = spawn(process.execPath, [`--import=${import.meta.resolve('tsx')}`, MAIN, ...args], {
+export function start(args: readonly string[], env: Record<string, string> = {}, timeout = LIFETIME, program: readonly string[] = SOURCES): { process: ChildProcess; exited: Promise<Exit>; line: Promise<string> } {
+  const child = spawn(process.execPath, [...program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'], timeout, killSignal: 'SIGKILL', env: { ...process.env, ...env },
   })
   let [stdout, stderr] = ['', '']

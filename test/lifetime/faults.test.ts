@@ -91,7 +91,7 @@ async function fill(channel: FdChannel): Promise<number> {
 }
 
 /** Reached by other tests than these: test/native and test/sharing. */
-const ELSEWHERE = ['channel.start']
+const ELSEWHERE = ['start', 'peerpidfd', 'mode', 'place', 'probe', 'replace', 'replaced'].map((point) => `channel.${point}`)
 
 /** What is held, and what of the mappings that were made has not been unmapped, or more than once. */
 const everything = (): object => ({ ...counts(), descriptors: openDescriptors(), mapped: unpaired() })

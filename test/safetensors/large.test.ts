@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { cli } from '../cli/run_cli.ts'
-import { start } from '../cli/run_share.ts'
+import { BUILT, start } from '../cli/run_share.ts'
 import { writeBigFile } from './big_file.ts'
 
 const LARGE = Number(process.env['USM_IPC_LARGE_BYTES'] ?? 256e6)
@@ -35,7 +35,7 @@ test('a large file is shared: little memory beside it, and importers that attach
   // One after the other, so that it is attaching what is measured; all stay.
   const held: ReturnType<typeof start>[] = []
   for (let i = 0; i < IMPORTERS; i++) {
-    held.push(start(['attach', socket, '--json', '--hold'], {}, 290_000))
+    held.push(start(['attach', socket, '--json', '--hold'], {}, 290_000, BUILT))
     await held[i]!.line
   }
   for (const { code, stdout, stderr } of await Promise.all(held.map(() => cli(['attach', socket, '--digest', '--json'])))) {

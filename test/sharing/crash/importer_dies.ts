@@ -35,6 +35,7 @@ export function importerDies(device: string, victims: Victim[], kept = 0): void 
     await other.do({ do: 'open', name: 'x', memory: 'x' })
     // What a process opens once is open from then on.
     await goOn()
+    while ((await exporter.do<ExporterLease[]>({ do: 'leases' })).length > 1) await new Promise((resolve) => setTimeout(resolve, 5))
     before = await Promise.all([exporter, other].map(held))
   }
 

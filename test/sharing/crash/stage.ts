@@ -117,7 +117,16 @@ export async function holds(t: ExecutionContext, party: Party, expected: Held, k
   t.deepEqual(last, expected)
 }
 
+/** What a party holds once nothing changes any more: what was closed last is still being told to the other side. */
 export async function held(party: Party): Promise<Held> {
-  const { descriptors, memfds, mappings, live, claims, resources, leases, sessionLeases } = await party.counts()
-  return { descriptors, memfds, mappings, live, claims, resources, leases, sessionLeases }
+  const read = async (): Promise<Held> => {
+    const { descriptors, memfds, mappings, live, claims, resources, leases, sessionLeases } = await party.counts()
+    return { descriptors, memfds, mappings, live, claims, resources, leases, sessionLeases }
+  }
+  for (let last = await read(); ;) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const next = await read()
+    if (JSON.stringify(next) === JSON.stringify(last)) return next
+    last = next
+  }
 }
