@@ -1,7 +1,7 @@
 /** What an exporter publishes, as people and scripts read it. */
 import { describeArray } from '../array.ts'
 import { printable } from '../arguments.ts'
-import type { Listing } from '../sharing/session.ts'
+import type { Listing } from '../sharing/entries.ts'
 import { bold, size, table } from './output.ts'
 
 export interface ListedName {

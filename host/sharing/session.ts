@@ -1,10 +1,8 @@
 /** The importer's side of a connection: lists what is published, opens it under leases, and hears of its end. */
 import { EventEmitter } from 'node:events'
-import { decodeArray } from '../core/array.ts'
 import { decodeWith } from '../core/decode.ts'
 import { fromHex, toHex, toUuid } from '../core/bytes.ts'
 import { HEADER } from '../core/names.generated.ts'
-import type { ArrayMetadata } from '../core/seal.ts'
 import { deviceOf, selectDevice, type Device } from '../device.ts'
 import { diagnose } from '../diagnostics.ts'
 import { environment } from '../environment.ts'
@@ -15,29 +13,14 @@ import { MemoryIPCDevice } from '../memory.ts'
 import { EnvelopeOpening } from '../open.ts'
 import { checkOptions } from '../options.ts'
 import type { Descriptor } from '../descriptor.ts'
+import { byExport, checkAnswers, checkInside, checkOpened, listing, type Asked, type Listing } from './entries.ts'
 import type { FdChannel } from './fd_channel.ts'
 import { Collected, SessionLease, type Range } from './lease.ts'
-import { metadataFrom, type Metadata } from './metadata.ts'
 import { Pending } from './pending.ts'
 import { MAX_NAME, MAX_NAMES, MAX_RELEASED, decodeReply, encode, isName, type Entry, type Listed, type Opened, type Refused, type Reply } from './protocol.ts'
 import { refusal } from './refusal.ts'
 import type { RequestOptions } from './request.ts'
 import { step } from './steps.ts'
-
-/** A published name. */
-export interface Listing {
-  readonly name: string
-  readonly nbytes: number
-  /** Bytes from the beginning of the export that it is a range of. */
-  readonly offset: number
-  /** The export's allocation: names that have it in common share one mapping. */
-  readonly allocationId: string
-  readonly device: { readonly backend: string; readonly uuid: string }
-  /** Live leases of all sessions on the export. */
-  readonly leases: number
-  readonly array: ArrayMetadata | undefined
-  readonly metadata: Metadata | undefined
-}
 
 export interface ListOptions extends RequestOptions {
   /** Only names that begin with it. */
@@ -71,8 +54,6 @@ export interface SessionTrust {
   readonly requireAuthentication: boolean
 }
 
-/** What an open asks for: a name, or a kept envelope's allocation. */
-type Asked = { name?: string; allocation?: Uint8Array }
 type Answer = { message: Listed | Opened | Refused; descriptors: readonly Descriptor[] }
 
 const REQUEST_MS = 10_000
@@ -458,51 +439,4 @@ function openingId(): string {
   const { core: { u8, inputAt } } = environment()
   const at = inputAt + HEADER.allocation_random
   return toHex(u8.subarray(at, at + 16))
-}
-
-// A lease that is new has an envelope, one that is known has none, and its array fits.
-function checkOpened({ lease, entry, envelope }: Opened, leases: ReadonlyMap<number, SessionLease>): void {
-  if (envelope !== undefined && leases.has(lease)) throw new PeerError('protocol', 'the exporter gave the same lease twice')
-  checkEntry(entry)
-  const known = leases.get(lease)
-  if (known !== undefined) checkInside(entry, known)
-}
-
-// What is cut from a mapping without asking anybody must lie in it.
-function checkInside({ name, allocation, offset, nbytes }: Entry, lease: SessionLease): void {
-  if (toHex(allocation) !== lease.allocationId || offset + nbytes > lease.nbytes) {
-    throw new PeerError('protocol', `the range of '${name}' is not inside its export`)
-  }
-}
-
-// It is what was asked for.
-function checkAnswers(entry: Entry, { name, allocation }: Asked): void {
-  if ((name !== undefined && entry.name !== name) || (allocation !== undefined && toHex(entry.allocation) !== toHex(allocation))) {
-    throw new PeerError('protocol', 'the exporter answered an open with something else')
-  }
-}
-
-function checkEntry({ name, offset, nbytes, array }: Entry): void {
-  if (!Number.isSafeInteger(offset + nbytes)) throw new PeerError('protocol', `the range of '${name}' overflows`)
-  if (array !== undefined && environment().core.validateArray(array, nbytes) !== 'ok') throw new PeerError('protocol', `the array of '${name}' does not fit into its range`)
-}
-
-function listing(entry: Entry): Listing {
-  const { name, nbytes, offset, allocation, backend, device, leases, array, metadata } = entry
-  checkEntry(entry)
-  return {
-    name, nbytes, offset, allocationId: toHex(allocation), device: { backend, uuid: toUuid(device) }, leases,
-    array: array === undefined ? undefined : decodeArray(array), metadata: metadata === undefined ? undefined : metadataFrom(metadata),
-  }
-}
-
-function byExport(entries: readonly Entry[]): Entry[][] {
-  const groups = new Map<number, Entry[]>()
-  for (const entry of entries) {
-    checkEntry(entry)
-    const group = groups.get(entry.export)
-    if (group === undefined) groups.set(entry.export, [entry])
-    else group.push(entry)
-  }
-  return [...groups.values()]
 }
