@@ -74,6 +74,8 @@ export class Session extends EventEmitter<SessionEvents> {
   readonly #releases: number[] = []
   readonly #aborter = new AbortController()
   #isFlushing = false
+  #isBusy = false
+  #isReferenced = false
   #sweeper: NodeJS.Timeout | undefined
   #ended: PeerError | StateError | undefined
 
@@ -83,7 +85,7 @@ export class Session extends EventEmitter<SessionEvents> {
     this.path = path
     this.#channel = channel.unref()
     this.#trust = trust
-    this.#pending = new Pending((isBusy) => void (isBusy ? channel.ref() : channel.unref()))
+    this.#pending = new Pending((isBusy) => this.#keepAlive((this.#isBusy = isBusy)))
     void channel.peerExited.then((how) => how === 'exited' && this.#gone(), () => {})
     void this.#run()
   }
@@ -158,8 +160,27 @@ export class Session extends EventEmitter<SessionEvents> {
     await this.close()
   }
 
+  /** An open session keeps the process alive: for who waits for its events. */
+  ref(): this {
+    this.#isReferenced = true
+    this.#keepAlive(true)
+    return this
+  }
+
+  /** Only requests that are under way keep the process alive (the default). */
+  unref(): this {
+    this.#isReferenced = false
+    this.#keepAlive(this.#isBusy)
+    return this
+  }
+
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return `Session { path: '${this.path}', leases: ${this.#leases.size}, closed: ${this.isClosed} }`
+  }
+
+  #keepAlive(keepsAlive: boolean): void {
+    if (keepsAlive || this.#isReferenced) this.#channel.ref()
+    else this.#channel.unref()
   }
 
   #cached(name: string, device?: Device): MemoryIPCDevice | undefined {

@@ -25,7 +25,7 @@ test(`${device}: a lease from open to close, an arena, a revocation, the exporte
   memory.copyFrom(Uint8Array.from({ length: 4096 }, (_, i) => i % 251))
   const exporter = await listen({ path, key })
   for (let i = 0; i < 8; i++) exporter.publish(`t${i}`, memory, { offset: 16 * i, nbytes: 16, array: { dtype: 'float32', shape: [4] } })
-  const session = await connect(path, { keys: [key] })
+  const session = (await connect(path, { keys: [key] })).ref()
   const all = await session.openAll()
   assert.equal(all.size, 8)
   assert.equal(exporter.leases().length, 1)
