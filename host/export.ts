@@ -34,6 +34,22 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
   const { offset: from = 0, nbytes: wanted, name, array, ttl, key } = options
   const sections = { array: array === undefined ? undefined : arrayBytes(toArrayMetadata(array)), name: name === undefined ? undefined : nameBytes(name) }
   const record = key === undefined ? undefined : keyRecord(key, 'export: key')
+  try {
+    return sealRange(memory, { from, wanted, ttl }, sections, record)
+  } finally {
+    record?.fill(0)
+  }
+}
+
+interface Extent {
+  from: unknown
+  wanted: unknown
+  ttl: unknown
+}
+
+function sealRange(
+  memory: MemoryUSMDevice, { from, wanted, ttl }: Extent, sections: { array: Uint8Array | undefined; name: Uint8Array | undefined }, record: Uint8Array | undefined,
+): Uint8Array {
   const { core, native, process } = environment()
   const held = memory[memoryClaim]('export')
   const offset = checkRange(from, 0, held.nbytes, 'export')
@@ -71,8 +87,6 @@ export function sealExport(memory: MemoryUSMDevice, options: ExportOptions): Uin
   } catch (error) {
     native.put(held.claim)
     throw error
-  } finally {
-    record?.fill(0)
   }
 }
 

@@ -36,7 +36,6 @@ export interface PolicyBlock {
 export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLICY_SIZE)): PolicyBlock {
   if (typeof policy !== 'object' || policy === null) throw typeError('invalid-policy', 'the policy must be an object')
   let flags = 0
-  let keys: Uint8Array | undefined
   for (const key in policy) {
     const value = policy[key as keyof Policy]
     if (value === undefined) continue
@@ -70,8 +69,7 @@ export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLI
         writeSize(u8, 16, value, 'policy.nbytes')
         break
       case 'keys':
-        keys = keyRecords(value, 'policy.keys')
-        break
+        break // below: after their copy was made nothing may fail
       case 'requireAuthentication':
         if (typeof value !== 'boolean') throw typeError('invalid-policy', 'policy.requireAuthentication must be true or false')
         if (value) flags |= 32
@@ -81,6 +79,7 @@ export function writePolicy(policy: Policy, u8: Uint8Array = new Uint8Array(POLI
     }
   }
   u8[0] = flags
+  const keys = policy.keys === undefined ? undefined : keyRecords(policy.keys, 'policy.keys')
   return { block: u8, keys }
 }
 

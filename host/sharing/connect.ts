@@ -36,18 +36,19 @@ export async function connect(path: string, options: ConnectOptions = {}): Promi
   if (!Number.isInteger(serverUid) || serverUid < 0) throw rangeError('invalid-uid', 'connect: serverUid must be a user\'s number')
   if (typeof requireAuthentication !== 'boolean') throw typeError('invalid-options', 'connect: requireAuthentication must be true or false')
   deadline(options, 'connect')
-  const own = keys === undefined ? undefined : checkKeys(keys, 'connect: keys')
   const absolute = resolve(path)
   const until = performance.now() + timeoutMs
-  const channel = await FdChannel.connect(path, { timeoutMs, signal })
+  const own = keys === undefined ? undefined : checkKeys(keys, 'connect: keys')
+  let channel: FdChannel | undefined
   try {
+    channel = await FdChannel.connect(path, { timeoutMs, signal })
     step('importer:connected')
     checkServer(channel.peer, serverUid)
     await greet(channel, until, signal)
     step('importer:welcomed')
     return new Session(channel, absolute, { keys: own, requireAuthentication })
   } catch (error) {
-    channel.shut()
+    channel?.shut()
     for (const { key } of own ?? []) key.fill(0)
     throw error
   }
@@ -63,7 +64,7 @@ function checkServer({ uid, overflow }: PeerCredentials, serverUid: number): voi
 async function greet(channel: FdChannel, until: number, signal: AbortSignal | undefined): Promise<void> {
   // A dead exporter's socket may be held open by a child that it forked: nobody will answer there.
   const dead = new AbortController()
-  void channel.peerExited.then((how) => how === 'exited' && dead.abort(new PeerError('exporter-gone', 'the exporter has ended')), () => {})
+  void channel.peerExited.then((how) => how === 'exited' && dead.abort(new PeerError('exporter-gone', 'the exporter has ended')), (error: unknown) => dead.abort(error))
   const either = signal === undefined ? dead.signal : AbortSignal.any([signal, dead.signal])
   const left = (): { timeoutMs: number; signal: AbortSignal } => ({ timeoutMs: until - performance.now(), signal: either })
   step('importer:hello')

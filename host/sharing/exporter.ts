@@ -76,7 +76,12 @@ const RETRY_MS = 100
  */
 export async function listen(options: ExporterOptions): Promise<Exporter> {
   const checked = checkListen(options)
-  return new Exporter(construct, checked, FdChannel.listen(checked.path, { mode: checked.mode, replace: 'dead' }))
+  try {
+    return new Exporter(construct, checked, FdChannel.listen(checked.path, { mode: checked.mode, replace: 'dead' }))
+  } catch (error) {
+    checked.key?.key.fill(0)
+    throw error
+  }
 }
 
 /** Publishes memory to other processes. Made by `listen`; keeps the process alive while it listens, unless `unref()`. */
@@ -157,8 +162,8 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     const { export: shared } = publication
     const held = [...shared.leases]
     this.#withdraw(publication, revoke, graceMs)
+    if (revoke) this.#endAfter(shared, graceMs)
     await leasesEnd(shared, held, revoke ? graceMs : undefined, signal)
-    if (revoke && shared.names.size === 0) this.#endAll(shared)
     step('exporter:unpublished')
   }
 
@@ -224,8 +229,13 @@ export class Exporter extends EventEmitter<ExporterEvents> {
   async #close(graceMs: number): Promise<void> {
     step('exporter:closing')
     this.#listener.close()
-    const all = new Set(this.#names.values().map((p) => p.export))
+    const all = new Set([...this.#names.values().map((p) => p.export), ...[...this.#leases.values()].map((lease) => lease.export)])
+    const served = new Set(this.#names.values().map((p) => `${p.export.number}:${p.name}`))
     for (const publication of this.#names.values()) this.#withdraw(publication, true, graceMs)
+    // Who opened what was only withdrawn so far is asked to close it, too.
+    for (const lease of this.#leases.values()) {
+      if ([...lease.names].some((name) => !served.has(`${lease.export.number}:${name}`))) lease.holder.revoke(lease, graceMs)
+    }
     await Promise.all([...all].map((shared) => leasesEnd(shared, [...shared.leases], graceMs, undefined)))
     for (const connection of this.#connections) connection.end(new StateError('closed', 'the exporter has been closed'))
     for (const channel of this.#channels) channel.shut() // not yet admitted
@@ -241,10 +251,14 @@ export class Exporter extends EventEmitter<ExporterEvents> {
         channel = await this.#listener.accept()
       } catch {
         if (this.#listener.isClosed) return
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, RETRY_MS)
+          if (!this.#keepsAlive) timer.unref()
+        })
         continue
       }
-      void this.#serve(channel)
+      if (this.isClosed) channel.shut() // accepted while it was being closed
+      else void this.#serve(channel)
     }
   }
 
@@ -252,7 +266,11 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     const { limits } = this.#options
     const { uid } = channel.peer
     const ofUser = this.#perUser.get(uid) ?? 0
-    if (this.#channels.size >= limits.peers || ofUser >= limits.peersPerUser) return channel.shut()
+    if (this.#channels.size >= limits.peers || ofUser >= limits.peersPerUser) {
+      const { pid, gid } = channel.peer
+      channel.shut()
+      return this.#emit('refuse', { pid, uid, gid }, new PeerError('too-many-peers', `${this.#channels.size} processes are connected, ${ofUser} of user ${uid}`))
+    }
     this.#channels.add(channel)
     this.#perUser.set(uid, ofUser + 1)
     if (!this.#keepsAlive) channel.unref()
@@ -351,6 +369,15 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     this.#dropIfDone(shared)
   }
 
+  // Once the last of the times that importers were given is over.
+  #endAfter(shared: Published, graceMs: number): void {
+    shared.graceUntil = Math.max(shared.graceUntil, performance.now() + graceMs)
+    clearTimeout(shared.grace)
+    shared.grace = setTimeout(() => {
+      if (shared.names.size === 0) this.#endAll(shared)
+    }, Math.max(0, Math.ceil(shared.graceUntil - performance.now()))).unref()
+  }
+
   #withdraw(publication: Publication, revoke: boolean, graceMs: number): void {
     const { name, export: shared, expiry } = publication
     if (this.#names.get(name) !== publication) return
@@ -368,7 +395,9 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     if (this.#exports.get(shared.key) === shared) this.#exports.delete(shared.key)
     const id = toHex(shared.allocation)
     if (this.#byAllocation.get(id) === shared) this.#byAllocation.delete(id)
-    if (shared.leases.size === 0) shared.close()
+    if (shared.leases.size > 0) return
+    clearTimeout(shared.grace)
+    shared.close()
   }
 
   #keepAlive(keepsAlive: boolean): this {
@@ -421,7 +450,7 @@ function leasesEnd(shared: Published, held: readonly ExportLease[], graceMs: num
 function within<T>(ms: number, value: T | Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new PeerError('timeout', `authorize gave no answer within ${ms} ms`)), ms)
+    timer = setTimeout(() => reject(new PeerError('timeout', `authorize gave no answer within ${ms} ms`)), ms).unref()
   })
   return Promise.race([value, late]).finally(() => clearTimeout(timer))
 }

@@ -71,7 +71,8 @@ export function checkListen(options: ExporterOptions): CheckedListen {
   if (mode !== undefined && (mode & 0o077) !== 0 && authorize === undefined) {
     throw typeError('authorize-missing', `listen: mode 0o${mode.toString(8)} lets other users connect: say with authorize(peer) who of them is served`)
   }
-  return { path, mode: mode ?? 0o600, authorize, key: key === undefined ? undefined : checkKey(key, 'listen: key'), limits: checkLimits(limits) }
+  // The key last: after its copy was made nothing may fail.
+  return { path, mode: mode ?? 0o600, authorize, limits: checkLimits(limits), key: key === undefined ? undefined : checkKey(key, 'listen: key') }
 }
 
 export interface CheckedPublication {

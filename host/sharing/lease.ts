@@ -21,8 +21,6 @@ export class SessionLease implements Watcher {
   readonly allocationId: string
   /** Names that may be cut from it without asking the exporter. */
   readonly entries = new Map<string, Entry>()
-  /** Names that were withdrawn since it was taken. */
-  notices = 0
   readonly #shares = new Map<string | undefined, Share>()
   readonly #allocation: Uint8Array
   /** Every share that was handed out, those that are withdrawn too. */
@@ -105,7 +103,6 @@ export class SessionLease implements Watcher {
    * by envelopes that were kept, as that may be the same bytes.
    */
   withdraw(name: string, reason: PeerError | undefined): Lease[] {
-    this.notices += 1
     this.entries.delete(name)
     const revoked: Share[] = []
     for (const one of reason === undefined ? [name] : [name, undefined]) {
@@ -118,10 +115,23 @@ export class SessionLease implements Watcher {
     return revoked
   }
 
+  /** Everything that was opened under it is revoked, by names that were withdrawn before, too. */
+  revokeAll(reason: PeerError): Lease[] {
+    this.entries.clear()
+    const revoked = [...this.#handedOut].filter(({ state }) => state === 'live')
+    for (const share of revoked) share.become('revoked', reason)
+    return revoked
+  }
+
   /** The exporter is gone: what is mapped stays until it is closed. */
   orphan(reason: PeerError): void {
     this.entries.clear()
     for (const share of this.#handedOut) share.become('exporter-gone', reason)
+  }
+
+  /** It holds nothing by the exporter any more. */
+  abandon(): void {
+    for (const share of this.#handedOut) share.release()
   }
 
   #share(name: string | undefined): Share {
@@ -154,9 +164,9 @@ export class SessionLease implements Watcher {
   #end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.entries.clear()
-    for (const share of this.#handedOut) share.release()
+    this.abandon()
     this.#over(this)
+    this.entries.clear()
   }
 }
 

@@ -1,6 +1,7 @@
 /** What an exporter says about a publication beside its array: plain data of its own. */
 import { decode, encode } from '@msgpack/msgpack'
 import { PeerError, rangeError, typeError } from '../errors.ts'
+import { isBounded } from './bounds.ts'
 import { MAX_METADATA } from './protocol.ts'
 
 /** Plain data: what JSON has, and bytes. Numbers are finite. */
@@ -22,7 +23,7 @@ export function metadataBytes(metadata: unknown): Uint8Array {
 /** The metadata that a peer sent. */
 export function metadataFrom(bytes: Uint8Array): Metadata {
   try {
-    const metadata = decode(bytes, { maxExtLength: 0 })
+    const metadata = isBounded(bytes, MAX_LEVELS + 1) ? decode(bytes, { maxExtLength: 0 }) : undefined
     if (isMap(metadata)) {
       checkPlain(metadata, MAX_LEVELS)
       return metadata as Metadata

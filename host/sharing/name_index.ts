@@ -34,9 +34,10 @@ export class NameIndex<T extends { readonly name: string; readonly size: number 
     const sorted = (this.#sorted ??= this.values())
     const entries: T[] = []
     let bytes = 0
-    for (let i = firstAfter(sorted, after); i < sorted.length; i++) {
+    const begin = after < prefix ? firstWhere(sorted, (name) => name >= prefix) : firstWhere(sorted, (name) => name > after)
+    for (let i = begin; i < sorted.length; i++) {
       const value = sorted[i]!
-      if (!value.name.startsWith(prefix)) continue
+      if (!value.name.startsWith(prefix)) break // in order, so none that follows does
       bytes += value.size
       if (bytes > PAGE_BYTES && entries.length > 0) return { entries, more: true }
       entries.push(value)
@@ -45,13 +46,13 @@ export class NameIndex<T extends { readonly name: string; readonly size: number 
   }
 }
 
-// The position of the first name that is greater; names are compared by UTF-16 code unit, as the sort above does.
-function firstAfter(sorted: readonly { readonly name: string }[], after: string): number {
+// The position of the first name that is great enough; names are compared by UTF-16 code unit, as the sort above does.
+function firstWhere(sorted: readonly { readonly name: string }[], isEnough: (name: string) => boolean): number {
   let low = 0
   let high = sorted.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (sorted[middle]!.name > after) high = middle
+    if (isEnough(sorted[middle]!.name)) high = middle
     else low = middle + 1
   }
   return low

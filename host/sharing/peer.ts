@@ -45,7 +45,7 @@ export class PeerConnection implements LeaseHolder {
   readonly #ended = new Set<number>()
   /** Notices that wait for the socket, by lease and kind. */
   readonly #notices = new Map<string, Withdrawn>()
-  #isNotifying = false
+  #notifying: Promise<void> | undefined
   #isOver = false
   #welcomed = false
 
@@ -72,7 +72,7 @@ export class PeerConnection implements LeaseHolder {
       // Whichever is first: a forked child may keep the socket of a dead peer open.
       // (A channel that was shut over a broken frame is no hang-up: the receive says what was broken.)
       void this.#channel.hangup.then(() => this.#channel.isClosed || this.#gone(), () => this.#gone())
-      void this.#channel.peerExited.then((how) => how === 'exited' && this.#gone(), () => {})
+      void this.#channel.peerExited.then((how) => how === 'exited' && this.#gone(), () => this.#gone())
       step('exporter:accepted')
       await this.#greet()
       for (;;) {
@@ -115,19 +115,25 @@ export class PeerConnection implements LeaseHolder {
   /** Tells the peer that a name is no longer served. A peer that does not take the notice off its socket is dropped. */
   withdraw(lease: ExportLease, name: string, revoked: boolean, graceMs: number): void {
     if (this.#isOver) return
-    const kind = `${lease.id}:${revoked}`
+    const kind = `${lease.id}:${revoked}:${graceMs}`
     let notice = this.#notices.get(kind)
     if (notice === undefined || notice.names.length >= MAX_WITHDRAWN) {
+      if (notice !== undefined) this.#notices.set(`${kind}:${name}`, notice) // full: it leaves as it is
       notice = { t: 'withdrawn', lease: lease.id, names: [], revoked, graceMs }
-      this.#notices.set(this.#notices.has(kind) ? `${kind}:${name}` : kind, notice)
+      this.#notices.set(kind, notice)
     }
     notice.names.push(name)
-    void this.#notify()
+    this.#notifying ??= this.#notify()
+  }
+
+  /** Tells the peer that the lease as a whole is revoked. */
+  revoke(lease: ExportLease, graceMs: number): void {
+    if (this.#isOver) return
+    this.#notices.set(`${lease.id}:all`, { t: 'withdrawn', lease: lease.id, names: [...lease.names].slice(0, MAX_WITHDRAWN), revoked: true, graceMs, all: true })
+    this.#notifying ??= this.#notify()
   }
 
   async #notify(): Promise<void> {
-    if (this.#isNotifying) return
-    this.#isNotifying = true
     try {
       await undefined // names that are withdrawn together go together
       for (const [kind, notice] of this.#notices) {
@@ -139,7 +145,7 @@ export class PeerConnection implements LeaseHolder {
     } catch (error) {
       this.end(error as Error)
     } finally {
-      this.#isNotifying = false
+      this.#notifying = undefined
     }
   }
 
@@ -149,7 +155,7 @@ export class PeerConnection implements LeaseHolder {
     try {
       hello = decodeRequest(await this.#receive(helloMs))
     } catch (error) {
-      await this.#refuse(0, 'protocol', 'the first message was no hello')
+      await this.#refuse(0, 'protocol', 'the first message was no hello').catch(() => {}) // the error says why
       throw error
     }
     step('exporter:hello')
@@ -197,10 +203,15 @@ export class PeerConnection implements LeaseHolder {
 
   async #open(request: { id: number; name?: string | undefined; allocation?: Uint8Array | undefined }): Promise<void> {
     step('exporter:open')
+    // What was withdrawn before is told before: the name may stand for something else by now.
+    while (this.#notifying !== undefined) await this.#notifying
+    if (this.#isOver) return
     let publication: Publication
+    let descriptors: SendOptions['descriptors']
     let taken: { lease: ExportLease; isNew: boolean }
     try {
       publication = this.#host.find(request)
+      descriptors = publication.export.handle.descriptors
       taken = this.#host.lease(publication, this)
     } catch (error) {
       if (!isUsmIpcError(error)) throw error
@@ -213,10 +224,10 @@ export class PeerConnection implements LeaseHolder {
     }
     lease.names.add(publication.name)
     step('exporter:leased')
-    const { handle, envelope } = publication.export
+    const { envelope } = publication.export
     await this.#send(
       { t: 'opened', id: request.id, lease: lease.id, entry: publication.export.entry(publication), envelope: isNew ? envelope : undefined },
-      isNew ? handle.descriptors : undefined,
+      isNew ? descriptors : undefined,
     )
     step('exporter:opened')
   }

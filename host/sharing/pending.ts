@@ -1,6 +1,5 @@
 /** The requests of a session that have no answer yet. */
 import { PeerError } from '../errors.ts'
-import { MAX_OUTSTANDING } from './protocol.ts'
 import type { RequestOptions } from './request.ts'
 
 interface Asked<Answer> {
@@ -14,6 +13,8 @@ interface Asked<Answer> {
   late(): Error
 }
 
+/** Requests without an answer. A channel takes 64 sends at a time, and releases go between them. */
+const MOST_SENT = 48
 const LONGEST_TIMER = 2 ** 31 - 1
 
 export class Pending<Answer> {
@@ -34,7 +35,7 @@ export class Pending<Answer> {
   }
 
   /**
-   * Sends a request, when fewer than the protocol's limit are without an answer. `take` gets the answer in the same turn
+   * Sends a request, when fewer than 48 are without an answer. `take` gets the answer in the same turn
    * that it came in. Giving up (deadline, signal) does not take the request back: `answer` then finds nobody.
    */
   ask<T>(send: (id: number) => void, take: (answer: Answer) => T, { signal, timeoutMs = Infinity }: RequestOptions, what: string): Promise<T> {
@@ -71,7 +72,7 @@ export class Pending<Answer> {
       signal?.addEventListener('abort', abort, { once: true })
       if (this.#waiting++ === 0) this.#onBusy(true)
       if (asked.until < this.#timerAt) this.#wakeAt(asked.until)
-      if (this.#sent.size < MAX_OUTSTANDING) this.#launch(asked)
+      if (this.#sent.size < MOST_SENT) this.#launch(asked)
       else this.#queue.add(asked)
     })
   }

@@ -4,10 +4,9 @@
  */
 import { Decoder, Encoder } from '@msgpack/msgpack'
 import { PeerError } from '../errors.ts'
+import { isBounded } from './bounds.ts'
 
 export const PROTOCOL_VERSION = 1
-/** Of an importer's requests: more than this without an answer are refused. */
-export const MAX_OUTSTANDING = 64
 /** Bytes of a publication's metadata as MessagePack. */
 export const MAX_METADATA = 8192
 /** Bytes of UTF-8 of a publication's name. */
@@ -60,7 +59,15 @@ export interface Opened { t: 'opened'; id: number; lease: number; entry: Entry; 
 /** `id` 0: the connection is refused. */
 export interface Refused { t: 'refused'; id: number; code: string; message: string }
 /** Names of a lease that are no longer served; `revoked`: the importer is asked to close what it opened by them. */
-export interface Withdrawn { t: 'withdrawn'; lease: number; names: string[]; revoked: boolean; graceMs: number }
+export interface Withdrawn {
+  t: 'withdrawn'
+  lease: number
+  names: string[]
+  revoked: boolean
+  graceMs: number
+  /** The whole lease is revoked. */
+  all?: boolean | undefined
+}
 export type Reply = Welcome | Listed | Opened | Refused | Withdrawn
 
 type Check = (value: unknown) => boolean
@@ -108,13 +115,16 @@ const REPLIES: Record<Reply['t'], Shape> = {
   listed: { id: u32, entries: listOf(fits(ENTRY), 4096), more: isBoolean },
   opened: { id: u32, lease: some53, entry: fits(ENTRY), envelope: optional(isBytes(16384, 1)) },
   refused: { id: u32, code, message: line(2048) },
-  withdrawn: { lease: some53, names: listOf(isName, MAX_WITHDRAWN, 1), revoked: isBoolean, graceMs: u53 },
+  withdrawn: { lease: some53, names: listOf(isName, MAX_WITHDRAWN, 1), revoked: isBoolean, graceMs: u53, all: optional(isBoolean) },
 }
 
 function matches(value: object, shape: Shape): boolean {
   for (const name in shape) if (!shape[name]!((value as Record<string, unknown>)[name])) return false
   return true
 }
+
+/** A message, its list of entries, an entry; and room for what later versions add. */
+const LEVELS = 8
 
 const encoder = new Encoder({ ignoreUndefined: true })
 // A frame bounds all lengths; extension types are not used.
@@ -135,6 +145,7 @@ export function decodeReply(frame: Uint8Array): Reply {
 
 function decode(frame: Uint8Array, shapes: Record<string, Shape>): { t: string } {
   let message: unknown
+  if (!isBounded(frame, LEVELS)) throw new PeerError('protocol', 'the peer sent a frame that is no MessagePack of this protocol')
   try {
     message = decoder.decode(frame)
   } catch (cause) {

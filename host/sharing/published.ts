@@ -36,6 +36,9 @@ export class Published {
   readonly #deviceUuid: Uint8Array
   #envelope: Uint8Array
   revision = 0
+  /** Until when importers were given time, on the clock of performance.now(), and what ends their leases then. */
+  graceUntil = 0
+  grace: NodeJS.Timeout | undefined
   /** Resolved when the last lease has ended, by whoever waits for it. */
   readonly waiting = new Set<() => void>()
 
@@ -104,6 +107,8 @@ export interface LeaseHolder {
   readonly peer: { readonly pid: number; readonly uid: number; readonly gid: number }
   /** A name of the lease is no longer served. */
   withdraw(lease: ExportLease, name: string, revoked: boolean, graceMs: number): void
+  /** Everything of the lease is revoked. */
+  revoke(lease: ExportLease, graceMs: number): void
   /** The exporter is about to end the lease. */
   forget(lease: ExportLease): void
 }

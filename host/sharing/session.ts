@@ -17,9 +17,9 @@ import { byExport, checkAnswers, checkInside, checkOpened, listing, type Asked, 
 import type { FdChannel } from './fd_channel.ts'
 import { Collected, SessionLease, type Range } from './lease.ts'
 import { Pending } from './pending.ts'
-import { MAX_NAME, MAX_NAMES, MAX_RELEASED, decodeReply, encode, isName, type Entry, type Listed, type Opened, type Refused, type Reply } from './protocol.ts'
+import { MAX_NAME, MAX_NAMES, MAX_RELEASED, decodeReply, encode, isName, type Entry, type Listed, type Opened, type Refused, type Reply, type Withdrawn } from './protocol.ts'
 import { refusal } from './refusal.ts'
-import type { RequestOptions } from './request.ts'
+import { deadline, type RequestOptions } from './request.ts'
 import { step } from './steps.ts'
 
 export interface ListOptions extends RequestOptions {
@@ -73,6 +73,8 @@ export class Session extends EventEmitter<SessionEvents> {
   readonly #byExport = new Map<number, SessionLease>()
   readonly #releases: number[] = []
   readonly #aborter = new AbortController()
+  /** Notices of withdrawn names. */
+  #notices = 0
   #isFlushing = false
   #isBusy = false
   #isReferenced = false
@@ -86,7 +88,7 @@ export class Session extends EventEmitter<SessionEvents> {
     this.#channel = channel.unref()
     this.#trust = trust
     this.#pending = new Pending((isBusy) => this.#keepAlive((this.#isBusy = isBusy)))
-    void channel.peerExited.then((how) => how === 'exited' && this.#gone(), () => {})
+    void channel.peerExited.then((how) => how === 'exited' && this.#gone(), (error: unknown) => this.#gone(error))
     void this.#run()
   }
 
@@ -102,6 +104,7 @@ export class Session extends EventEmitter<SessionEvents> {
   /** What is published, in the order of the names. */
   async list(options: ListOptions = {}): Promise<Listing[]> {
     checkOptions(options, ['prefix', 'timeoutMs', 'signal'], 'list')
+    deadline(options, 'list')
     return (await this.#entries(options)).map(listing)
   }
 
@@ -119,6 +122,7 @@ export class Session extends EventEmitter<SessionEvents> {
       if (cached !== undefined) return cached
     }
     checkOptions(options, ['device', 'timeoutMs', 'signal'], 'open')
+    deadline(options, 'open')
     const device = options?.device === undefined ? undefined : selectDevice(options.device)
     if (name instanceof Uint8Array) return this.#openKept(name, device, options ?? {})
     if (!isName(name)) throw typeError('invalid-name', 'open: a name has 1 to 255 bytes of UTF-8 without control characters')
@@ -131,10 +135,12 @@ export class Session extends EventEmitter<SessionEvents> {
    */
   async openAll(options: ListOptions & SessionOpenOptions = {}): Promise<Map<string, MemoryIPCDevice>> {
     checkOptions(options, ['prefix', 'device', 'timeoutMs', 'signal'], 'openAll')
+    deadline(options, 'openAll')
     const device = options.device === undefined ? undefined : selectDevice(options.device)
+    const notices = this.#notices
     const entries = await this.#entries(options)
     const opened = new Map<string, MemoryIPCDevice>()
-    const failures = (await Promise.allSettled(byExport(entries).map((group) => this.#openGroup(group, device, options, opened))))
+    const failures = (await Promise.allSettled(byExport(entries).map((group) => this.#openGroup(group, notices, device, options, opened))))
       .filter((result) => result.status === 'rejected')
     if (failures.length > 0 || this.isClosed) {
       for (const memory of opened.values()) memory.close()
@@ -153,7 +159,10 @@ export class Session extends EventEmitter<SessionEvents> {
   async close(): Promise<void> {
     if (this.#channel.isClosed && this.#leases.size === 0) return
     this.#end(new StateError('closed', 'the session has been closed'))
-    for (const lease of this.#leases.values()) for (const memory of lease.memories()) (memory as MemoryIPCDevice).close()
+    for (const lease of this.#leases.values()) {
+      for (const memory of lease.memories()) (memory as MemoryIPCDevice).close()
+      lease.abandon() // views may be left, but the exporter counts on nobody any more
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -187,24 +196,21 @@ export class Session extends EventEmitter<SessionEvents> {
     const lease = this.#byName.get(name)
     const entry = lease?.entries.get(name)
     if (lease === undefined || entry === undefined || !lease.isOpen) return undefined
-    if (device !== undefined && device.uuid !== lease.device?.uuid) {
-      throw new HandleError('wrong-device', `open: '${name}' is on another device than ${device.selector}`)
-    }
+    checkDevice(name, lease, device)
     return cut(lease, entry)
   }
 
-  async #openGroup([first, ...others]: Entry[], device: Device | undefined, options: RequestOptions, opened: Map<string, MemoryIPCDevice>): Promise<void> {
+  async #openGroup([first, ...others]: Entry[], notices: number, device: Device | undefined, options: RequestOptions, opened: Map<string, MemoryIPCDevice>): Promise<void> {
     const open = async ({ name }: Entry): Promise<void> => {
       const memory = this.#cached(name, device) ?? (await this.#unlessWithdrawn(name, device, options))
       if (memory !== undefined) opened.set(name, memory)
     }
     await open(first!)
     const lease = this.#byExport.get(first!.export)
-    // Listed before the lease was taken, and nothing has changed since: notices tell of what changes from now on.
+    // Listed before the lease was taken, nothing had changed when it was, and no notice has come since.
     const isCurrent = lease?.entries.get(first!.name)?.revision === first!.revision
-    const notices = lease?.notices
     for (const entry of others) {
-      if (isCurrent && lease.isOpen && lease.notices === notices) {
+      if (isCurrent && lease.isOpen && this.#notices === notices) {
         checkInside(entry, lease)
         this.#know(lease, entry)
       }
@@ -265,6 +271,7 @@ export class Session extends EventEmitter<SessionEvents> {
       if (known === undefined) return undefined
       checkAnswers(entry, asked)
       this.#know(known, entry)
+      checkDevice(entry.name, known, device)
       return cut(known, rangeOf(entry, known))
     }
     const lease = this.#adopt(message)
@@ -309,6 +316,7 @@ export class Session extends EventEmitter<SessionEvents> {
 
   #over(lease: SessionLease, exported: number): void {
     this.#leases.delete(lease.id)
+    for (const name of lease.entries.keys()) if (this.#byName.get(name) === lease) this.#byName.delete(name)
     if (this.#byExport.get(exported) === lease) this.#byExport.delete(exported)
     if (this.#leases.size === 0) {
       clearInterval(this.#sweeper)
@@ -330,8 +338,8 @@ export class Session extends EventEmitter<SessionEvents> {
         await this.#channel.send(encode({ t: 'release', leases: this.#releases.splice(0, MAX_RELEASED) }))
         step('importer:released')
       }
-    } catch {
-      this.#gone()
+    } catch (error) {
+      this.#gone(error)
     } finally {
       this.#isFlushing = false
     }
@@ -363,7 +371,7 @@ export class Session extends EventEmitter<SessionEvents> {
 
   #send(message: Parameters<typeof encode>[0], before: 'importer:open' | 'importer:list'): void {
     step(before)
-    this.#channel.send(encode(message)).catch(() => this.#gone())
+    this.#channel.send(encode(message)).catch((error: unknown) => this.#gone(error))
   }
 
   async #run(): Promise<void> {
@@ -386,7 +394,7 @@ export class Session extends EventEmitter<SessionEvents> {
       case 'welcome':
         throw new PeerError('protocol', 'the exporter welcomed this session twice')
       case 'withdrawn': {
-        this.#withdrawn(message.lease, message.names, message.revoked, message.graceMs)
+        this.#withdrawn(message)
         return step('importer:withdrawn')
       }
       case 'refused':
@@ -402,9 +410,16 @@ export class Session extends EventEmitter<SessionEvents> {
     }
   }
 
-  #withdrawn(id: number, names: readonly string[], revoked: boolean, graceMs: number): void {
+  #withdrawn({ lease: id, names, revoked, graceMs, all }: Withdrawn): void {
     const lease = this.#leases.get(id)
     if (lease === undefined) return // released meanwhile
+    this.#notices += 1
+    if (all === true && revoked) {
+      for (const name of lease.entries.keys()) if (this.#byName.get(name) === lease) this.#byName.delete(name)
+      diagnose('revoke', () => ({ id, allocationId: lease.allocationId, graceMs, path: this.path }))
+      for (const share of lease.revokeAll(new PeerError('revoked', 'the exporter has revoked everything: close it'))) this.#emit('revoked', share, graceMs)
+      return
+    }
     for (const name of names) {
       if (this.#byName.get(name) === lease) this.#byName.delete(name)
       const reason = revoked ? new PeerError('revoked', `the exporter has revoked '${name}': close it`) : undefined
@@ -443,6 +458,11 @@ export class Session extends EventEmitter<SessionEvents> {
   #emit<Name extends keyof SessionEvents>(name: Name, ...args: SessionEvents[Name]): void {
     if (this.listenerCount(name) > 0) queueMicrotask(() => (this as EventEmitter).emit(name, ...args))
   }
+}
+
+function checkDevice(name: string, lease: SessionLease, device: Device | undefined): void {
+  if (device === undefined || device.uuid === lease.device?.uuid) return
+  throw new HandleError('wrong-device', `open: '${name}' is on another device than ${device.selector}`)
 }
 
 // A further memory of what is mapped; undefined where that was collected meanwhile.

@@ -202,7 +202,7 @@ export class Model {
       if (session.exporter !== exporter) continue
       session.state = 'gone'
       // With the notices of a close that came in time.
-      if (!wasKilled) for (const { names } of session.leases) session.revoked[1] += names.size
+      if (!wasKilled) for (const { names, memories } of session.leases) session.revoked[1] += names.size + memories.size
       for (const lease of session.leases) {
         for (const opened of lease.memories) opened.state = 'exporter-gone'
         if (!wasKilled) loosen(lease)

@@ -16,6 +16,9 @@ import { Real, type Stats } from './real.ts'
 import { storm } from './storms.ts'
 import { World } from './world.ts'
 
+/** A sanitizer's maps take the kernel longer to take down. */
+const PROMPT_MS = process.env['USM_IPC_SANITIZED'] === undefined ? 100 : 1000
+
 export interface Settings {
   readonly selector: string
   readonly env: Record<string, string>
@@ -70,7 +73,7 @@ export async function runModel(t: ExecutionContext, settings: Settings): Promise
       if (times.length === 0) continue
       const sorted = times.sort((a, b) => a - b)
       t.log(`${what} ${at(sorted, 0.5)} ms after the kill (median of ${sorted.length}), 95 % within ${at(sorted, 0.95)} ms, all within ${at(sorted, 1)} ms`)
-      t.true(sorted[Math.floor(sorted.length / 2)]! < 100)
+      t.true(sorted[Math.floor(sorted.length / 2)]! < PROMPT_MS)
     }
     t.true(count > 0)
   } finally {
