@@ -43,9 +43,9 @@ test('lengths that are not there, levels and extension types are refused', (t) =
   for (let i = 0; i < nested.length; i += 3) nested.set([0xdc, 0x10, 0x00], i)
   const huge = [[0xdd, 0xff, 0xff, 0xff, 0xff], [0xdf, 0xff, 0xff, 0xff, 0xff, 0xc0], [0xdb, 0x00, 0x00, 0x00, 0x02, 0x61], [0xc6, 0xff, 0xff, 0xff, 0xff], [0x92, 0xc0], [0x81, 0xa1, 0x61]]
   for (const bytes of [nested, ...huge.map((b) => Uint8Array.from(b))]) t.false(isBounded(bytes, 100_000))
-  for (const head of [0xc1, 0xc7, 0xc8, 0xc9, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8]) t.false(isBounded(Uint8Array.from([head, ...new Array<number>(32).fill(0)]), levels))
+  for (const head of [0xc1, 0xc7, 0xc8, 0xc9, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8]) t.false(isBounded(Uint8Array.of(head, ...new Uint8Array(32)), levels))
   t.false(isBounded(new Uint8Array(0), levels))
-  const deep = (depth: number): Uint8Array => Uint8Array.from([...new Array<number>(depth).fill(0x91), 0xc0])
+  const deep = (depth: number): Uint8Array => Uint8Array.of(...new Uint8Array(depth).fill(0x91), 0xc0)
   t.true(isBounded(deep(8), 8))
   t.false(isBounded(deep(9), 8))
 })
