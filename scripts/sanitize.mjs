@@ -17,13 +17,13 @@ if (built !== 0) process.exit(built)
 const sycl = run('node', ['scripts/build_sycl.mjs', '--sanitize'])
 if (sycl !== 0) process.exit(sycl)
 
-// What runs no native code of ours but to start: the core is wasm, a file's header is JavaScript's.
-const WITHOUT_NATIVE = ['!test/core/**', '!test/docs/**', '!test/cli/inspect.test.ts', '!test/safetensors/header.test.ts', '!test/array.test.ts']
+// All but what runs no native code of ours: the core is wasm, a file's header is JavaScript's.
+const WITH_NATIVE = ['test/**/*.test.ts', '!test/core/**', '!test/docs/**', '!test/cli/inspect.test.ts', '!test/safetensors/header.test.ts', '!test/array.test.ts']
 const patterns = process.argv.slice(2)
 
 // Leaks are counted by the tests themselves (descriptors, mappings, both books): the programs around the addon, Node and
 // Python, leak at exit by design.
-process.exit(run('npx', ['ava', ...(patterns.length > 0 ? patterns : WITHOUT_NATIVE)], {
+process.exit(run('npx', ['ava', ...(patterns.length > 0 ? patterns : WITH_NATIVE)], {
   USM_IPC_ADDON: `${root}build-sanitize/Release/usm_ipc.node`,
   USM_IPC_SANITIZED: '1',
   LD_PRELOAD: library,

@@ -16,9 +16,9 @@ export interface BigTensor {
 /** A multiple of every element's size, 3 bytes for four F6 included. */
 const UNIT = 3 << 20
 
-/** About `nbytes` bytes of data. Every tensor begins with bytes of its own and goes on with some that no shift leaves alone. */
+/** At least `nbytes` bytes of data. Every tensor begins with bytes of its own and goes on with some that no shift leaves alone. */
 export async function writeBigFile(path: string, nbytes: number): Promise<{ tensors: BigTensor[]; nbytes: number }> {
-  const units = Math.max(1, Math.floor(nbytes / SAFETENSORS_DTYPES.length / UNIT))
+  const units = Math.max(1, Math.ceil(nbytes / SAFETENSORS_DTYPES.length / UNIT))
   const tensors = SAFETENSORS_DTYPES.map((dtype) => ({ name: `weights.${dtype}`, dtype, shape: [units, (UNIT * 8) / DTYPE_BITS[dtype]!] }))
   const { text, nbytes: size } = headerOf(tensors, { format: 'test' })
   const header = new TextEncoder().encode(text.padEnd(Math.ceil(text.length / 8) * 8))
