@@ -1,6 +1,6 @@
 /** The two ways in: an envelope, and a raw handle of somebody else's. */
 import { checkNbytes, checkRange } from './arguments.ts'
-import { toUuid } from './core/bytes.ts'
+import { fromUtf8, toUuid } from './core/bytes.ts'
 import { VENDOR_UNCHECKED, checkVendor, openUnchecked } from './core/inspect.ts'
 import { BACKENDS, HEADER, LAYOUTS, MESSAGES, SECTIONS, VERDICTS, type LayoutName } from './core/names.generated.ts'
 import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources, type Found } from './descriptor_search.ts'
@@ -10,7 +10,7 @@ import { HandleError, checked, fromNative, typeError } from './errors.ts'
 import { PreparedPolicy } from './core/policy.ts'
 import { keyRecords, type EnvelopeKey } from './keys.ts'
 import { layoutTraits, type LayoutTraits } from './layouts.ts'
-import { Held, type Claimed } from './held.ts'
+import { Held, type Claimed, type Described } from './held.ts'
 
 export interface OpenOptions extends DescriptorOptions {
   /** The envelope's tag must be that of one of these keys, 1 to 16 with different ids; without a tag it is refused. */
@@ -53,6 +53,7 @@ export class EnvelopeOpening extends Held {
   readonly nbytes: number
   readonly offset: number
   readonly readOnly: boolean
+  override readonly description: Described | undefined
   readonly unchecked: readonly string[]
   readonly #sources: DescriptorSources
   readonly #traits: LayoutTraits
@@ -73,7 +74,9 @@ export class EnvelopeOpening extends Held {
     this.nbytes = nbytes ?? size(u8, at + HEADER.nbytes)
     this.offset = size(u8, at + HEADER.offset)
     this.#traits = openable(u8[at + HEADER.layout]!)
-    this.readOnly = isReadOnly(u8, at + handleOffset(u8, at), this.#traits)
+    const handle = at + handleOffset(u8, at)
+    this.readOnly = isReadOnly(u8, handle, this.#traits)
+    this.description = describedIn(u8, at, handle)
     this.unchecked = openUnchecked(u32(u8, at + HEADER.key_id), records !== undefined)
   }
 
@@ -85,7 +88,7 @@ export class EnvelopeOpening extends Held {
     if (status === STALE || status === NEVER_ISSUED) throw new HandleError(VERDICTS[status]!, MESSAGES[status]!, HEADER.allocation_random)
     const u8 = core.u8
     const handle = at + handleOffset(u8, at)
-    const entryAt = descriptorEntryAt(u8, at, handle)
+    const entryAt = sectionAt(SECTIONS.descriptors, u8, at, handle)
     const wanted = { traits: this.#traits, handleAt: handle, envelopeAt: at, entryAt }
     const found = findDescriptor(this.#sources, wanted, status === 0)
     const open = (descriptor: Found | undefined): number => {
@@ -216,13 +219,22 @@ function isReadOnly(u8: Uint8Array, handleAt: number, { flags }: LayoutTraits): 
   return flags !== undefined && (u8[handleAt + flags]! & 1) === 1
 }
 
-// The first entry of the descriptors' section, -1 without one. Sections ascend by type; checksum and tag follow the last.
-function descriptorEntryAt(u8: Uint8Array, at: number, handle: number): number {
+// Where the bytes of a section are, -1 without one. Sections ascend by type; checksum and tag follow the last.
+function sectionAt(type: number, u8: Uint8Array, at: number, handle: number): number {
   const isAuthenticated = (u8[at + HEADER.flags]! & 1) === 1
   const end = at + u32(u8, at + HEADER.total_length) - (isAuthenticated ? CHECKSUM + TAG : CHECKSUM)
   let section = handle - 8
-  while (section < end && u16(u8, section) < SECTIONS.descriptors) section += 8 + ((u32(u8, section + 4) + 7) & ~7)
-  return section < end && u16(u8, section) === SECTIONS.descriptors ? section + 8 : -1
+  while (section < end && u16(u8, section) < type) section += 8 + ((u32(u8, section + 4) + 7) & ~7)
+  return section < end && u16(u8, section) === type ? section + 8 : -1
+}
+
+// What the exporter says that the range is. Copied: the core's input is another one's after the next call.
+function describedIn(u8: Uint8Array, at: number, handle: number): Described | undefined {
+  const name = sectionAt(SECTIONS.name, u8, at, handle)
+  const array = sectionAt(SECTIONS.array, u8, at, handle)
+  if (name < 0 && array < 0) return undefined
+  const bytes = (from: number): Uint8Array | undefined => (from < 0 ? undefined : u8.slice(from, from + u32(u8, from - 4)))
+  return { name: name < 0 ? undefined : fromUtf8(bytes(name)!), array: bytes(array) }
 }
 
 // A valid envelope's first section is its handle: sections ascend by type.

@@ -19,6 +19,7 @@ import { Published, type ExportLease, type Publication } from './published.ts'
 import { checkSignal } from '../copy.ts'
 import { checkOptions } from '../options.ts'
 import { step } from './steps.ts'
+import { leasesEnd, within } from './waiting.ts'
 
 /** A lease as the exporter sees it. */
 export interface ExporterLease {
@@ -230,16 +231,13 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     step('exporter:closing')
     this.#listener.close()
     const all = new Set([...this.#names.values().map((p) => p.export), ...[...this.#leases.values()].map((lease) => lease.export)])
-    const served = new Set(this.#names.values().map((p) => `${p.export.number}:${p.name}`))
     for (const publication of this.#names.values()) this.#withdraw(publication, true, graceMs)
-    // Who opened what was only withdrawn so far is asked to close it, too.
-    for (const lease of this.#leases.values()) {
-      if ([...lease.names].some((name) => !served.has(`${lease.export.number}:${name}`))) lease.holder.revoke(lease, graceMs)
-    }
+    // What was only withdrawn so far is to be closed, too.
+    for (const lease of this.#leases.values()) if (lease.isPromised) lease.holder.revoke(lease, graceMs)
     await Promise.all([...all].map((shared) => leasesEnd(shared, [...shared.leases], graceMs, undefined)))
     for (const connection of this.#connections) connection.end(new StateError('closed', 'the exporter has been closed'))
     for (const channel of this.#channels) channel.shut() // not yet admitted
-    for (const shared of all) this.#endAll(shared)
+    for (const shared of all) this.#endLeases(shared, () => true)
     this.#key?.key.fill(0)
     step('exporter:closed')
   }
@@ -361,8 +359,9 @@ export class Exporter extends EventEmitter<ExporterEvents> {
   }
 
   // Ends what the importers did not: their mappings are theirs to close, what the driver keeps of them is documented.
-  #endAll(shared: Published): void {
+  #endLeases(shared: Published, isOver: (lease: ExportLease) => boolean): void {
     for (const lease of shared.leases) {
+      if (!isOver(lease)) continue
       lease.holder.forget(lease)
       this.#end(lease)
     }
@@ -374,7 +373,7 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     shared.graceUntil = Math.max(shared.graceUntil, performance.now() + graceMs)
     clearTimeout(shared.grace)
     shared.grace = setTimeout(() => {
-      if (shared.names.size === 0) this.#endAll(shared)
+      if (shared.names.size === 0) this.#endLeases(shared, (lease) => !lease.isPromised)
     }, Math.max(0, Math.ceil(shared.graceUntil - performance.now()))).unref()
   }
 
@@ -386,7 +385,10 @@ export class Exporter extends EventEmitter<ExporterEvents> {
     shared.names.delete(name)
     shared.revision += 1
     if (revoke) diagnose('revoke', () => ({ name, allocationId: toHex(shared.allocation), leases: shared.leases.size, graceMs, path: this.path }))
-    for (const lease of shared.leases) lease.holder.withdraw(lease, name, revoke, graceMs)
+    for (const lease of shared.leases) {
+      lease.isPromised ||= !revoke
+      lease.holder.withdraw(lease, name, revoke, graceMs)
+    }
     this.#dropIfDone(shared)
   }
 
@@ -419,38 +421,4 @@ export class Exporter extends EventEmitter<ExporterEvents> {
 
 function report({ id, names, export: shared, holder: { peer }, since }: ExportLease): ExporterLease {
   return { id, names: [...names], allocationId: toHex(shared.allocation), nbytes: shared.nbytes, peer, since }
-}
-
-// Until all of these leases have ended, or the time is over.
-function leasesEnd(shared: Published, held: readonly ExportLease[], graceMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
-  const left = (): boolean => held.some((lease) => shared.leases.has(lease))
-  return new Promise((resolve, reject) => {
-    if (!left()) return resolve()
-    const done = (): void => {
-      shared.waiting.delete(check)
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
-    }
-    const check = (): void => {
-      if (left()) return
-      done()
-      resolve()
-    }
-    const abort = (): void => {
-      done()
-      reject(signal!.reason as Error)
-    }
-    const timer = graceMs === undefined ? undefined : setTimeout(() => (done(), resolve()), graceMs)
-    if (signal?.aborted) return abort()
-    shared.waiting.add(check)
-    signal?.addEventListener('abort', abort, { once: true })
-  })
-}
-
-function within<T>(ms: number, value: T | Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new PeerError('timeout', `authorize gave no answer within ${ms} ms`)), ms).unref()
-  })
-  return Promise.race([value, late]).finally(() => clearTimeout(timer))
 }

@@ -5,6 +5,7 @@ import type { Device } from '../device.ts'
 import { environment, type Watcher } from '../environment.ts'
 import { fromNative, type PeerError } from '../errors.ts'
 import { Held, type Claimed, type Described, type Lease } from '../held.ts'
+import { MemoryIPCDevice } from '../memory.ts'
 import type { EnvelopeOpening } from '../open.ts'
 import { metadataFrom } from './metadata.ts'
 import type { Entry } from './protocol.ts'
@@ -170,8 +171,8 @@ export class SessionLease implements Watcher {
   }
 }
 
-/** Everything that held a lease's mapping has been collected, and so the lease is over. */
-export class Collected extends Error {}
+// Everything that held a lease's mapping has been collected, and so the lease is over.
+class Collected extends Error {}
 
 // Undefined: the claim has ended. A finalizer ends one at any moment, a view's even on another thread.
 function furtherClaim(native: NativeAddon, of: number, holder: object): number | undefined {
@@ -265,5 +266,15 @@ class LeasedRange extends Held {
 
   acquire(holder: object): Claimed {
     return this.#claim(holder)
+  }
+}
+
+/** A further memory of what is mapped; undefined where that was collected meanwhile. */
+export function cut(lease: SessionLease, range: Range): MemoryIPCDevice | undefined {
+  try {
+    return new MemoryIPCDevice(lease.further(range))
+  } catch (error) {
+    if (error instanceof Collected) return undefined
+    throw error
   }
 }

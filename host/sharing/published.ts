@@ -82,7 +82,7 @@ export class Published {
     const claim = native.claim(this.handle[handleClaim](), LEASE, claims)
     core.u8.set(this.allocation, core.scratchAt)
     const record = books.add('lease', core.scratchAt, this.nbytes, claim)
-    const lease: ExportLease = { id, export: this, holder, names: new Set(), since: Date.now(), claims, claim, record }
+    const lease: ExportLease = { id, export: this, holder, names: new Set(), isPromised: false, since: Date.now(), claims, claim, record }
     this.leases.add(lease)
     return lease
   }
@@ -119,6 +119,8 @@ export interface ExportLease {
   readonly holder: LeaseHolder
   /** The names that the importer asked for. */
   readonly names: Set<string>
+  /** A name that it may know was withdrawn without a revocation: only its holder ends it, or the exporter's end. */
+  isPromised: boolean
   /** Milliseconds since 1970. */
   readonly since: number
   /** The native net of the claim: lives as long as the lease. */

@@ -15,10 +15,11 @@ import { checkOptions } from '../options.ts'
 import type { Descriptor } from '../descriptor.ts'
 import { byExport, checkAnswers, checkInside, checkOpened, listing, type Asked, type Listing } from './entries.ts'
 import type { FdChannel } from './fd_channel.ts'
-import { Collected, SessionLease, type Range } from './lease.ts'
+import { SessionLease, cut, type Range } from './lease.ts'
 import { Pending } from './pending.ts'
-import { MAX_NAME, MAX_NAMES, MAX_RELEASED, decodeReply, encode, isName, type Entry, type Listed, type Opened, type Refused, type Reply, type Withdrawn } from './protocol.ts'
+import { MAX_NAME, MAX_NAMES, decodeReply, encode, isName, type Entry, type Listed, type Opened, type Refused, type Reply, type Withdrawn } from './protocol.ts'
 import { refusal } from './refusal.ts'
+import { Releases } from './releases.ts'
 import { deadline, type RequestOptions } from './request.ts'
 import { step } from './steps.ts'
 
@@ -71,11 +72,10 @@ export class Session extends EventEmitter<SessionEvents> {
   readonly #leases = new Map<number, SessionLease>()
   readonly #byName = new Map<string, SessionLease>()
   readonly #byExport = new Map<number, SessionLease>()
-  readonly #releases: number[] = []
+  readonly #releases: Releases
   readonly #aborter = new AbortController()
   /** Notices of withdrawn names. */
   #notices = 0
-  #isFlushing = false
   #isBusy = false
   #isReferenced = false
   #sweeper: NodeJS.Timeout | undefined
@@ -88,6 +88,7 @@ export class Session extends EventEmitter<SessionEvents> {
     this.#channel = channel.unref()
     this.#trust = trust
     this.#pending = new Pending((isBusy) => this.#keepAlive((this.#isBusy = isBusy)))
+    this.#releases = new Releases(channel, (error) => this.#gone(error))
     void channel.peerExited.then((how) => how === 'exited' && this.#gone(), (error: unknown) => this.#gone(error))
     void this.#run()
   }
@@ -324,25 +325,7 @@ export class Session extends EventEmitter<SessionEvents> {
     }
     diagnose('lease', () => ({ event: 'ended', id: lease.id, allocationId: lease.allocationId, path: this.path }))
     if (this.isClosed) return
-    this.#releases.push(lease.id)
-    void this.#flush()
-  }
-
-  // The first one leaves at once; those that come while it waits for the socket go together.
-  async #flush(): Promise<void> {
-    if (this.#isFlushing) return
-    this.#isFlushing = true
-    try {
-      while (this.#releases.length > 0 && !this.isClosed) {
-        step('importer:closing')
-        await this.#channel.send(encode({ t: 'release', leases: this.#releases.splice(0, MAX_RELEASED) }))
-        step('importer:released')
-      }
-    } catch (error) {
-      this.#gone(error)
-    } finally {
-      this.#isFlushing = false
-    }
+    this.#releases.add(lease.id)
   }
 
   async #entries({ prefix = '', signal, timeoutMs = REQUEST_MS }: ListOptions): Promise<Entry[]> {
@@ -463,16 +446,6 @@ export class Session extends EventEmitter<SessionEvents> {
 function checkDevice(name: string, lease: SessionLease, device: Device | undefined): void {
   if (device === undefined || device.uuid === lease.device?.uuid) return
   throw new HandleError('wrong-device', `open: '${name}' is on another device than ${device.selector}`)
-}
-
-// A further memory of what is mapped; undefined where that was collected meanwhile.
-function cut(lease: SessionLease, range: Range): MemoryIPCDevice | undefined {
-  try {
-    return new MemoryIPCDevice(lease.further(range))
-  } catch (error) {
-    if (error instanceof Collected) return undefined
-    throw error
-  }
 }
 
 // Of the envelope that was validated last.

@@ -1,4 +1,5 @@
-// The channels of one environment: their requests, the one thread that waits for them, and what came of them.
+// The channels of one environment: their requests, who waits for them (a thread of the loop's own, or whoever polls its
+// descriptor and calls turn()), and what came of them.
 //
 // One lock covers all, the system calls on the sockets too (they never block), so an attempt, a cancellation, a
 // deadline and a close can only happen one after the other. A request is tried on the caller's thread first, when no

@@ -172,6 +172,12 @@ export const handles: ContractCase[] = [
       assert.equal(inspect(shared.bytes).verdict, 'ok')
       using mapped = IPCMemoryHandle.open(shared.bytes, backend.selector)
       assert.deepEqual(bytesOf(mapped), pattern(NBYTES))
+      const { name, nbytes, array: said } = mapped.describe()
+      assert.deepEqual({ name, nbytes, dtype: said?.dtype, shape: said?.shape, strides: said?.strides }, {
+        name: 'frames \u{1f680}', nbytes: NBYTES, dtype: 'float32', shape: [8, 16], strides: [16, 1],
+      })
+      using part = IPCMemoryHandle.open(shared.bytes, backend.selector, 16)
+      assert.equal(part.describe().array, undefined, 'the array does not fit into a part')
     },
   },
   {

@@ -76,6 +76,23 @@ test.serial('a later revocation of another part does not cut the time of an earl
   })
 })
 
+test.serial('a revocation of one part does not end the lease of who was promised another', async (t) => {
+  await shared(['a', 'b'], async (exporter, session) => {
+    using a = await session.open('a')
+    const b = await session.open('b')
+    const revoked = exporter.unpublish('a', { revoke: true, graceMs: 50 })
+    let isFree = false
+    const waiting = exporter.unpublish('b').then(() => (isFree = true))
+    await revoked
+    for (let i = 0; i < 10; i++) await turn()
+    t.deepEqual([exporter.leases().length, isFree, a.lease!.state, b.lease!.state], [1, false, 'revoked', 'live'])
+    a.close()
+    b.close()
+    await waiting
+    t.deepEqual(exporter.leases(), [])
+  })
+})
+
 test.serial('who only withdrew a name asks for it to be closed when the exporter closes', async (t) => {
   await shared(['a'], async (exporter, session) => {
     const a = await session.open('a')

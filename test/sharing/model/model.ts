@@ -74,6 +74,8 @@ export interface Lease {
   readonly views: Set<View>
   /** Names that the session has opened under it and that are served. */
   readonly names: Set<string | undefined>
+  /** A name was withdrawn without a revocation: no revocation of another ends it. */
+  isPromised: boolean
 }
 
 export interface Opened {
@@ -156,6 +158,7 @@ export class Model {
     shared.memory.exporter.names.delete(name)
     shared.names.delete(name)
     for (const lease of shared.leases) {
+      lease.isPromised ||= !isRevoked
       for (const one of isRevoked ? [name, undefined] : [name]) {
         if (!lease.names.delete(one) || !isRevoked) continue
         lease.session.revoked[0]++
@@ -180,10 +183,11 @@ export class Model {
   graceIsOver(shared: Export, ticket: Ticket): void {
     if (shared.names.size === 0) {
       for (const lease of shared.leases) {
+        if (lease.isPromised) continue
         loosen(lease)
         lease.names.clear()
+        shared.leases.delete(lease)
       }
-      shared.leases.clear()
       this.#drop(shared)
     }
     ticket.held.clear()
@@ -255,7 +259,7 @@ export class Model {
   openedBy(session: Session, shared: Export, id: number, opened: { slot: number; name: string | undefined; offset: number; nbytes: number }): void {
     let lease = this.leaseOf(session, shared)
     if (lease === undefined || lease.id !== id) {
-      lease = { id, session, export: shared, memories: new Set(), views: new Set(), names: new Set() }
+      lease = { id, session, export: shared, memories: new Set(), views: new Set(), names: new Set(), isPromised: false }
       session.leases.add(lease)
       shared.leases.add(lease)
     }
