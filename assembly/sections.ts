@@ -1,9 +1,11 @@
 // The sections of known type: each checks its own bytes.
 import { checkArray } from "./array";
 import { fail } from "./fail";
-import { checkHandle, layoutNeedsDescriptor } from "./layouts/layouts";
+import { checkHandle, layoutDescriptor } from "./layouts/layouts";
 import { Verdict } from "./verdict";
-import { DESCRIPTOR_ENTRY, DescriptorKind, Header, Layout, MAX_DESCRIPTORS, Section, SectionType, padded, sectionCheck } from "./wire";
+import {
+  DESCRIPTOR_ENTRY, DescriptorKind, EVENT_HANDLE, FurtherRole, Header, MAX_DESCRIPTORS, Section, SectionType, padded, sectionCheck,
+} from "./wire";
 
 const MAX_NAME: u32 = 255;
 
@@ -15,6 +17,7 @@ export function checkSections(header: u32, at: u32, end: u32): Verdict {
   let count: u32 = 0;
   let handle: u32 = 0;
   let entries: u32 = 0;
+  let hasEvent = false;
   // What is left is a multiple of 8 all the way: there is room for a section header, and for padding where there is for bytes.
   while (at < end) {
     if (load<u8>(at + Section.check) != sectionCheck(at)) return fail(Verdict.BadCheckByte, at + Section.check);
@@ -39,7 +42,13 @@ export function checkSections(header: u32, at: u32, end: u32): Verdict {
         const verdict = checkHandle(layout, bytes, length, header);
         if (verdict != Verdict.Ok) return verdict;
       } else if (type == SectionType.FurtherHandle) {
-        if (length <= 8 || load<u32>(bytes) == 0 || load<u32>(bytes + 4) != 0) return fail(Verdict.BadFurtherHandle, bytes);
+        const role = length > 8 && load<u32>(bytes + 4) == 0 ? load<u32>(bytes) : 0;
+        if (role == 0) return fail(Verdict.BadFurtherHandle, bytes);
+        if (role == FurtherRole.Event) {
+          // Two would leave open which one to wait for.
+          if (length != 8 + EVENT_HANDLE || hasEvent) return fail(Verdict.BadFurtherHandle, bytes);
+          hasEvent = true;
+        }
       } else {
         entries = at;
         const verdict = checkDescriptors(bytes, length);
@@ -58,8 +67,8 @@ export function checkSections(header: u32, at: u32, end: u32): Verdict {
   }
   if (count != load<u16>(header + Header.sectionCount)) return fail(Verdict.SectionCount, header + Header.sectionCount);
   if (handle == 0) return fail(Verdict.MissingHandle, start);
-  if (layoutNeedsDescriptor(layout)) return checkIdentity(layout, handle, entries);
-  return Verdict.Ok;
+  const wanted = layoutDescriptor(layout);
+  return wanted == 0 ? Verdict.Ok : checkWanted(wanted, handle, entries);
 }
 
 function checkDescriptors(p: u32, length: u32): Verdict {
@@ -79,13 +88,14 @@ function checkDescriptors(p: u32, length: u32): Verdict {
   return Verdict.Ok;
 }
 
-/** host: exactly one memfd is wanted, and it is the one that the handle names. */
-function checkIdentity(layout: i32, handle: u32, section: u32): Verdict {
+/** Exactly one descriptor of that kind is wanted; a memfd is the one that the host's handle names. */
+function checkWanted(kind: i32, handle: u32, section: u32): Verdict {
   if (section == 0 || load<u32>(section + Section.length) != DESCRIPTOR_ENTRY) {
     return fail(Verdict.MissingDescriptorEntry, section ? section : handle);
   }
   const entry = section + Section.bytes;
-  if (load<i32>(entry) != DescriptorKind.Memfd) return fail(Verdict.MissingDescriptorEntry, entry);
+  if (load<i32>(entry) != kind) return fail(Verdict.MissingDescriptorEntry, entry);
+  if (kind != DescriptorKind.Memfd) return Verdict.Ok;
   if (load<u64>(entry + 8) != load<u64>(handle)) return fail(Verdict.HandleDisagrees, handle);
   if (load<u64>(entry + 16) != load<u64>(handle + 8)) return fail(Verdict.HandleDisagrees, handle + 8);
   return Verdict.Ok;

@@ -195,10 +195,10 @@ export function verdictMessageOf(code: i32): string {
     case Verdict.BadSectionFlags: return "a section's flags are not those of its type";
     case Verdict.MissingHandle: return "there is no vendor handle in the envelope";
     case Verdict.BadDescriptorEntry: return "an entry for a wanted descriptor is malformed";
-    case Verdict.MissingDescriptorEntry: return "the layout needs exactly one wanted descriptor with an identity";
+    case Verdict.MissingDescriptorEntry: return "the layout needs exactly one wanted descriptor, of its kind";
     case Verdict.BadArray: return "the array metadata is malformed or reaches beyond the shared range";
     case Verdict.BadName: return "the name is not 1 to 255 bytes of printable UTF-8";
-    case Verdict.BadFurtherHandle: return "a further handle has no role, or no bytes";
+    case Verdict.BadFurtherHandle: return "a further handle has no role or no bytes, is an event of other than 64 bytes, or a second event";
     case Verdict.BadHandleLength: return "the vendor handle's length is not its layout's";
     case Verdict.HandlePadding: return "bytes of the vendor handle that its layout leaves zero are not zero";
     case Verdict.HandlePidsDiffer: return "the two pids in the vendor handle differ";

@@ -68,6 +68,9 @@ export const enum Layout {
   Cuda = 6,
   TorchCuda = 7,
   SyclUmfCuda = 8,
+  CudaVmm = 9,
+  CudaPool = 10,
+  CudaEvent = 11,
 }
 
 /** u16 type, u8 flags, u8 check, u32 length; then the bytes, zero-padded to a multiple of 8. */
@@ -81,6 +84,11 @@ export namespace Section {
 }
 
 export const enum SectionType { Handle = 1, FurtherHandle = 2, Descriptors = 3, Array = 4, Name = 5 }
+
+/** What a further handle is for; roles that are not here are not looked into. */
+export const enum FurtherRole { Event = 1 }
+/** Bytes of an event's handle. */
+export const EVENT_HANDLE: u32 = 64;
 
 /** u32 kind, u32 zero, u64 st_dev, u64 st_ino. */
 export const DESCRIPTOR_ENTRY: u32 = 24;

@@ -41,6 +41,9 @@ enums:
     6: cuda
     7: torch_cuda
     8: sycl_umf_cuda
+    9: cuda_vmm
+    10: cuda_pool
+    11: cuda_event
   section_type:
     1: handle
     2: further_handle
@@ -51,6 +54,8 @@ enums:
     1: memfd
     2: dma_buf
     3: opaque
+  further_role:
+    1: event
 types:
   header:
     seq:
@@ -159,6 +164,7 @@ types:
     seq:
       - id: further_role
         type: u4
+        enum: further_role
       - id: further_reserved
         size: 4
       - id: further_bytes
@@ -223,6 +229,9 @@ types:
             layout::cuda: cuda
             layout::torch_cuda: torch_cuda
             layout::sycl_umf_cuda: sycl_umf_cuda
+            layout::cuda_vmm: cuda_vmm
+            layout::cuda_pool: cuda_pool
+            layout::cuda_event: cuda_event
   host:
     seq:
       - id: host_st_dev
@@ -347,3 +356,34 @@ types:
         size: 1
       - id: inner
         type: cuda
+  cuda_vmm:
+    seq:
+      - id: cuda_vmm_size
+        type: u8
+        doc: of the physical memory
+      - id: cuda_vmm_fd
+        type: s4
+      - id: padding
+        size: 20
+  cuda_pool:
+    doc: CUDA's CUmemPoolPtrExportData
+    seq:
+      - id: cuda_observed_pid
+        type: u4
+      - id: before_size
+        type: cuda_pool_before_size
+      - id: cuda_observed_size
+        type: u8
+      - id: cuda_opaque
+        size: 24
+  cuda_pool_before_size:
+    seq:
+      - id: cuda_opaque
+        size: 28
+  cuda_event:
+    doc: CUDA's CUipcEventHandle
+    seq:
+      - id: cuda_observed_pid
+        type: u4
+      - id: cuda_opaque
+        size: 60

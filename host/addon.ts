@@ -25,7 +25,7 @@ export interface NativeUnavailable {
 }
 
 export interface NativeClaimInfo {
-  /** 1 allocation, 2 exported, 3 mapping, 5 descriptor, 6 lease (4, a view's, belongs to nobody) */
+  /** 1 allocation, 2 exported, 3 mapping, 5 descriptor, 6 lease, 7 event (4, a view's, belongs to nobody) */
   kind: number
   /** 0 none, 1 mapped, 2 cached, 3 self */
   path: number
@@ -39,6 +39,10 @@ export interface NativeClaimInfo {
   hostAddressable: boolean
   /** 32 hexadecimal digits; '' for none. */
   allocationId: string
+  /** Another library's memory. */
+  adopted: boolean
+  /** What an importer maps has more in it than this memory. */
+  hasNeighbours: boolean
   /** Claims on the same resource, this one included. */
   claims: number
 }
@@ -141,6 +145,8 @@ export interface NativeAddon {
   allocate(
     backend: number, device: number, usm: number, nbytes: number, readOnly: boolean,
     core: Uint8Array, allocationIdAt: number, holder: object,
+    /** 0 what the backend does without being asked, 1 legacy, 2 fd, 3 pool */
+    ipc: number,
   ): number
   /** Memory that another library allocated and keeps; info() then tells the driver's base allocation. */
   adopt(
@@ -148,10 +154,12 @@ export interface NativeAddon {
   ): number
   /**
    * The handle of the address `offset` bytes into the driver's base allocation. Writes it at handleAt; at entriesAt a u32
-   * count, a u32 layout, and 24 bytes a descriptor entry. Returns the handle's length.
+   * count, a u32 layout, and 24 bytes a descriptor entry. Returns the handle's length. With `synchronize` it waits for the
+   * device first.
    */
   get(
     claim: number, offset: number, core: Uint8Array, handleAt: number, handleCapacity: number, entriesAt: number, entriesCapacity: number,
+    synchronize: boolean,
   ): number
   put(claim: number): void
   /** allocationIdAt < 0, entryAt < 0, descriptor 0: none. Returns the claim. */
@@ -175,6 +183,18 @@ export interface NativeAddon {
   fill(claim: number, offset: number, nbytes: number, value: number): void
   /** An external ArrayBuffer over the memory, with a claim of its own that ends with the buffer's native finalizer. */
   view(claim: number, offset: number, nbytes: number): { buffer: ArrayBuffer; claim: number }
+
+  /** Events that processes share; a stream is the driver's own handle of one, 0n its default stream. */
+  createEvent(backend: number, device: number, core: Uint8Array, idAt: number, holder: object): number
+  /** idAt < 0: none. */
+  openEvent(backend: number, device: number, core: Uint8Array, handleAt: number, handleLength: number, idAt: number, holder: object): number
+  /** Writes the handle at handleAt; its length. */
+  getEvent(claim: number, core: Uint8Array, handleAt: number, handleCapacity: number): number
+  eventRecord(claim: number, stream: bigint): void
+  /** Whether what was recorded last is done. */
+  eventQuery(claim: number): boolean
+  /** The stream waits, on the device. */
+  eventWait(claim: number, stream: bigint): void
 
   /** Owns fd from here on when `duplicate` is false. */
   adoptDescriptor(fd: number, duplicate: boolean, holder: object): number

@@ -9,6 +9,7 @@ export interface LedgerReport {
   exports: number
   mappings: number
   views: number
+  events: number
   records: LedgerRecord[]
 }
 
@@ -19,7 +20,7 @@ export interface ProcessReport {
   /** Those of the claims that are importers' in other processes. */
   leases: number
   environments: number
-  /** `allocation`, `mapping` or `descriptor`; each is closed when its last claim ends. */
+  /** `allocation`, `mapping`, `descriptor` or `event`; each is closed when its last claim ends. */
   resources: { kind: string; backend: string; nbytes: number; allocationId: string; claims: number; leases: number }[]
 }
 
@@ -50,6 +51,7 @@ export function ledger(options: { process?: boolean } = {}): LedgerReport | Proc
     exports: book.count('export'),
     mappings: book.count('mapping'),
     views: book.count('view'),
+    events: book.count('event'),
     records: book.records(),
   }
 }

@@ -7,8 +7,13 @@ export interface CopyOptions {
   onProgress?: (done: number, total: number) => void
 }
 
-/** 1 MiB: about 100 us of copying, so that timers and sockets are served in between. */
-const SLICE = 1 << 20
+/** Bytes of the first slice, and of the largest; of a copy as a whole a slice is a part that shows progress. */
+const FIRST = 1 << 20
+const LARGEST = 64 << 20
+const PARTS = 32
+/** Slices grow and shrink until they take about so many milliseconds, after which timers and sockets are served. */
+const SHORT = 0.5
+const LONG = 1.5
 
 /** Runs `step` over consecutive slices of `total` bytes and yields to the event loop between them. */
 export async function inSlices(total: number, options: CopyOptions, what: string, step: (at: number, size: number) => void): Promise<number> {
@@ -17,10 +22,16 @@ export async function inSlices(total: number, options: CopyOptions, what: string
   checkSignal(signal, what)
   if (onProgress !== undefined && typeof onProgress !== 'function') throw typeError('invalid-options', `${what}: onProgress must be a function`)
   signal?.throwIfAborted()
+  const largest = Math.max(FIRST, Math.min(LARGEST, Math.ceil(total / PARTS)))
+  let slice = FIRST
   for (let done = 0; done < total; ) {
-    const size = Math.min(SLICE, total - done)
+    const size = Math.min(slice, total - done)
+    const started = performance.now()
     step(done, size)
     done += size
+    const took = performance.now() - started
+    if (took < SHORT) slice = Math.min(2 * slice, largest)
+    else if (took > LONG) slice = Math.max(slice / 2, FIRST)
     onProgress?.(done, total)
     if (done < total) {
       await new Promise((resolve) => setImmediate(resolve))

@@ -61,6 +61,7 @@ function receivedBy(channel: { readonly received: Iterable<Descriptor> }): reado
  *   taken from it all the same, or it would pile up there
  */
 export function findDescriptor(sources: DescriptorSources, wanted: Wanted, live: boolean): Found | undefined {
+  if (wanted.traits.descriptor === 'none') return undefined
   if (sources.received !== undefined) return received(sources.received, wanted)
   if (sources.descriptor !== undefined) return borrowed(sources.descriptor)
   if (live) return undefined
@@ -79,6 +80,7 @@ const ENTRY_DEVICE = 8
 const ENTRY_INODE = 16
 
 function received(descriptors: readonly Descriptor[], { traits, handleAt, entryAt }: Wanted): Found | undefined {
+  if (traits.descriptor === 'opaque') return onlyOpaque(descriptors)
   const { core, native } = environment()
   const view = new DataView(core.u8.buffer)
   // The host's handle begins with the identity itself.
@@ -93,6 +95,20 @@ function received(descriptors: readonly Descriptor[], { traits, handleAt, entryA
     if (identity.stDev === stDev && identity.stIno === stIno) return owned(descriptor)
   }
   return undefined
+}
+
+// CUDA's descriptors are all of one device file: nothing tells two of them apart.
+function onlyOpaque(descriptors: readonly Descriptor[]): Found | undefined {
+  const { native } = environment()
+  const candidates = descriptors.filter((descriptor) => checked(() => native.descriptorIdentity(claimOf(descriptor))).stIno === 0n)
+  if (candidates.length > 1) {
+    throw new HandleError(
+      'descriptor-ambiguous',
+      `the channel holds ${candidates.length} descriptors without a file identity, and the handle cannot say which is its own: give \`descriptor\`, ` +
+        'the one of the frame that the handle came in',
+    )
+  }
+  return candidates.length === 0 ? undefined : owned(candidates[0]!)
 }
 
 function fetched(wanted: Wanted): Found | undefined {
@@ -121,7 +137,7 @@ function sealedExporter({ traits, handleAt, envelopeAt }: Wanted): Exporter {
   const pid = view.getUint32(envelopeAt + HEADER.pid, true)
   const startTime = view.getBigUint64(envelopeAt + HEADER.start_time, true)
   const pidNamespace = view.getBigUint64(envelopeAt + HEADER.pid_namespace, true)
-  const fd = view.getInt32(handleAt + traits.fd, true)
+  const fd = view.getInt32(handleAt + saidFd(traits), true)
   const isThisProcess = pid === process.pid && startTime === process.startTime && pidNamespace === process.pidNamespace
   return { isThisProcess, own: () => undefined, fetch: (holder) => native.descriptorOf(pid, startTime, pidNamespace, fd, holder) }
 }
@@ -130,7 +146,7 @@ function namedExporter({ traits, handleAt }: Wanted): Exporter {
   const { core, native, process } = environment()
   const view = new DataView(core.u8.buffer)
   const pid = view.getInt32(handleAt + traits.pid!, true)
-  const fd = view.getInt32(handleAt + traits.fd, true)
+  const fd = view.getInt32(handleAt + saidFd(traits), true)
   return {
     isThisProcess: pid === process.pid,
     own() {
@@ -138,6 +154,11 @@ function namedExporter({ traits, handleAt }: Wanted): Exporter {
     },
     fetch: (holder) => native.descriptorOfPid(pid, fd, holder),
   }
+}
+
+function saidFd({ name, fd }: LayoutTraits): number {
+  if (fd !== undefined) return fd
+  throw new HandleError('descriptor-missing', `a ${name} handle does not say its descriptor's number, so it cannot be fetched: receive it over an FdChannel`)
 }
 
 function owned(descriptor: Descriptor): Found {

@@ -1,18 +1,23 @@
 import { asBytes, checkNbytes, quote } from './arguments.ts'
 import { authenticateWith } from './core/authenticate.ts'
-import { HEADER } from './core/names.generated.ts'
-import { fromText, toText } from './core/text.ts'
+import { HEADER, LAYOUTS, SECTIONS } from './core/names.generated.ts'
+import { toText } from './core/text.ts'
 import { descriptorFrom, type Descriptor } from './descriptor.ts'
 import { DESCRIPTOR_OPTIONS } from './descriptor_search.ts'
 import { Device, listBackends, selectDevice } from './device.ts'
 import { diagnose } from './diagnostics.ts'
+import { deviceToOpenOn, envelopeBytes, size, u16, u32 } from './envelope.ts'
 import { environment } from './environment.ts'
-import { HandleError, StateError, checked, fromNative, typeError } from './errors.ts'
+import { StateError, checked, fromNative, typeError } from './errors.ts'
 import { sealExport, type ExportOptions, EXPORT_OPTIONS } from './export.ts'
 import type { EnvelopeKey } from './keys.ts'
 import { MemoryIPCDevice, MemoryUSMDevice, UsmMemory, memoryClaim } from './memory.ts'
-import { EnvelopeOpening, VendorOpening, type OpenOptions, type OpenVendorOptions } from './open.ts'
+import { EnvelopeOpening, VendorOpening, sectionAt, type OpenOptions, type OpenVendorOptions } from './open.ts'
 import { checkOptions } from './options.ts'
+
+/** PyTorch's two bytes before a CUDA handle: its version, and that cudaMalloc made the memory (torch 2.11). */
+const TORCH_VERSION = 2
+const TORCH_CUDA_MALLOC = 0x63
 
 /** @internal The way to the export's claim, for leases on it. */
 export const handleClaim: unique symbol = Symbol('usm-ipc.handle-claim')
@@ -67,17 +72,35 @@ export class IPCMemoryHandle {
 
   /**
    * A copy of the envelope; with `format: 'vendor'` of the driver's own handle in it, which other programs of that runtime
-   * open (SYCL: 120 or 108 bytes, by Unified Runtime's adapter). A raw handle has no checksum and no identity.
+   * open (SYCL: 120 or 108 bytes, by Unified Runtime's adapter; CUDA: 64 bytes). A raw handle has no checksum, no identity and
+   * no offset: say `offset` beside it. `layout: 'torch-cuda'` gives PyTorch's 66 bytes of a CUDA handle.
    */
-  toBytes(options: { format?: 'envelope' | 'vendor' } = {}): Uint8Array {
+  toBytes(options: { format?: 'envelope' | 'vendor'; layout?: 'torch-cuda' } = {}): Uint8Array {
     this.#live('toBytes')
-    checkOptions(options, ['format'], 'toBytes')
-    const { format = 'envelope' } = options
+    checkOptions(options, ['format', 'layout'], 'toBytes')
+    const { format = 'envelope', layout } = options
+    if (layout !== undefined && (format !== 'vendor' || layout !== 'torch-cuda')) {
+      throw typeError('invalid-format', `toBytes: layout is 'torch-cuda', together with format: 'vendor'`)
+    }
     if (format === 'envelope') return this.#bytes.slice()
     if (format !== 'vendor') throw typeError('invalid-format', `toBytes: format must be 'envelope' or 'vendor', not ${quote(format)}`)
-    const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset)
-    const section = view.getUint16(HEADER.header_length, true)
-    return this.#bytes.slice(section + 8, section + 8 + view.getUint32(section + 4, true))
+    const handle = u16(this.#bytes, HEADER.header_length) + 8
+    const bytes = this.#bytes.slice(handle, handle + u32(this.#bytes, handle - 4))
+    if (layout === undefined) return bytes
+    if (u16(this.#bytes, HEADER.layout) !== LAYOUTS.cuda) {
+      throw new StateError('not-shareable', `toBytes: PyTorch opens CUDA's legacy handles alone: allocate with ipc: 'legacy'`)
+    }
+    return Uint8Array.of(TORCH_VERSION, TORCH_CUDA_MALLOC, ...bytes)
+  }
+
+  /** Where the shared range begins in the driver's base allocation, in bytes: raw handles of CUDA do not say it. */
+  get offset(): number {
+    return size(this.#bytes, HEADER.offset)
+  }
+
+  /** Bytes of the driver's base allocation. */
+  get allocationNbytes(): number {
+    return size(this.#bytes, HEADER.allocation_size)
   }
 
   /** The text form, `usmipc0.` and base64url. A bearer token: keep it out of logs. */
@@ -86,10 +109,11 @@ export class IPCMemoryHandle {
     return toText(this.#bytes)
   }
 
-  /** What must travel beside the bytes (SCM_RIGHTS, FdChannel). They belong to the handle and are closed with it. */
+  /** What must travel beside the bytes (SCM_RIGHTS, FdChannel); none for CUDA's legacy handles. They are closed with the handle. */
   get descriptors(): readonly Descriptor[] {
     this.#live('descriptors')
     try {
+      if (!wantsDescriptor(this.#bytes)) return NO_DESCRIPTORS
       if (this.#descriptors?.some((d) => d.isClosed) !== false) this.#descriptors = Object.freeze([exported(this.#claim)])
       return this.#descriptors
     } catch (error) {
@@ -187,7 +211,7 @@ export class IPCMemoryHandle {
   }
 }
 
-const OPEN_OPTIONS = [...DESCRIPTOR_OPTIONS, 'keys', 'requireAuthentication']
+const OPEN_OPTIONS = [...DESCRIPTOR_OPTIONS, 'keys', 'requireAuthentication', 'eventTimeoutMs']
 const OPEN_VENDOR_OPTIONS = [...DESCRIPTOR_OPTIONS, 'layout', 'offset']
 
 function exportable(memory: unknown): { claim: number; owner: unknown } {
@@ -201,22 +225,16 @@ function exportable(memory: unknown): { claim: number; owner: unknown } {
   return memory[memoryClaim]('IPCMemoryHandle')
 }
 
-// Not the preferred one: it is the envelope's device that is wanted, and only the caller knows which is meant.
-function deviceToOpenOn(device: Device | string): Device {
-  if (device === undefined) throw typeError('invalid-selector', "opening needs the device that the memory is on: a Device, or a selector like 'sycl:gpu'")
-  return selectDevice(device)
+const NO_DESCRIPTORS: readonly Descriptor[] = Object.freeze([])
+
+function wantsDescriptor(envelope: Uint8Array): boolean {
+  const handle = u16(envelope, HEADER.header_length) + 8
+  return sectionAt(SECTIONS.descriptors, envelope, 0, handle) >= 0
 }
 
 function exported(claim: number): Descriptor {
   const holder = {}
   return descriptorFrom(environment().native.exportDescriptor(claim, holder), holder)
-}
-
-function envelopeBytes(bytes: unknown): Uint8Array {
-  if (typeof bytes !== 'string') return asBytes(bytes, 'bytes')
-  const decoded = fromText(bytes)
-  if (decoded === undefined) throw new HandleError('not-an-envelope', 'this text is not the text form of an envelope (usmipc0. and base64url)')
-  return decoded
 }
 
 /**

@@ -17,6 +17,7 @@ export { Descriptor } from './descriptor.ts'
 export type { DescriptorOptions } from './descriptor_search.ts'
 export { Device, listBackends, listDevices, selectDevice, type BackendStatus, type DeviceType } from './device.ts'
 export { DriverError, FormatError, HandleError, PeerError, StateError, UsmIpcError, isUsmIpcError } from './errors.ts'
+export { IPCEvent, type EventExportOptions, type EventOpenOptions, type EventWaitOptions } from './event.ts'
 export type { ExportOptions } from './export.ts'
 export { IPCMemoryHandle, authenticateEnvelope, closeMemHandle, getMemHandle, openMemHandle } from './handle.ts'
 export {

@@ -23,7 +23,15 @@ export interface AllocationOptions {
    * it, and cannot be changed later. Device memory only.
    */
   sharing?: 'readWrite' | 'readOnly'
+  /**
+   * How CUDA device memory is made to be exported. `legacy` (the default): the handle is bytes alone, which PyTorch, CuPy
+   * and numba open too. `fd`: virtual memory (cuMemCreate), `pool`: a stream-ordered pool of its own; with both a
+   * descriptor travels beside the bytes. `fd` alone promises that a mapping outlives the exporter's memory.
+   */
+  ipc?: 'legacy' | 'fd' | 'pool'
 }
+
+const IPC_CODES = { legacy: 1, fd: 2, pool: 3 } as const
 
 /** @internal The way from a memory to its claim, for the files beside this one. */
 export const memoryClaim: unique symbol = Symbol('usm-ipc.claim')
@@ -73,16 +81,18 @@ export abstract class UsmMemory {
       return
     }
     if (typeof options === 'string') throw typeError('invalid-options', `new ${new.target.name}: the device goes into the options: { device: ${quote(options)} }`)
-    checkOptions(options, ['device', 'sharing'], `new ${new.target.name}`)
+    checkOptions(options, ['device', 'sharing', 'ipc'], `new ${new.target.name}`)
     const readOnly = checkSharing(options.sharing, usmType)
+    const { ipc } = options
     this.device = selectDevice(options.device)
+    const ipcCode = ipc === undefined ? 0 : checkIpc(ipc, this.device, usmType)
     this.readOnly = false
     this.#nbytes = checkNbytes(size)
     this.#offset = 0
     const { core, native, books } = environment()
     books.ledger.nextId(core.scratchAt)
     this.#claim = checked(() => native.allocate(
-      this.device.backendIndex, this.device.index, USM_CODES[usmType], this.#nbytes, readOnly, core.u8, core.scratchAt, this,
+      this.device.backendIndex, this.device.index, USM_CODES[usmType], this.#nbytes, readOnly, core.u8, core.scratchAt, this, ipcCode,
     ))
     try {
       this.#record = books.add('allocation', core.scratchAt, this.#nbytes, this.#claim)
@@ -300,7 +310,7 @@ export class MemoryUSMDevice extends UsmMemory {
   }
 
   /**
-   * Device memory that another library of this process allocated (SYCL, Level Zero), to be exported or copied. It stays
+   * Device memory that another library of this process allocated (SYCL, Level Zero, CUDA), to be exported or copied. It stays
    * that library's: closing frees nothing. Whoever wrote it waits for its own queues first.
    *
    * @param pointer - its address on the device
@@ -355,6 +365,13 @@ export class MemoryIPCDevice extends MemoryUSMDevice {
 // Taken when its turn comes: a buffer that was detached meanwhile ends the copy with an error instead of being read.
 function slice(bytes: Uint8Array, at: number, size: number): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset + at, size)
+}
+
+function checkIpc(ipc: unknown, device: Device, usmType: UsmType): number {
+  if (typeof ipc !== 'string' || !Object.hasOwn(IPC_CODES, ipc)) throw typeError('invalid-ipc', `ipc must be 'legacy', 'fd' or 'pool', not ${quote(ipc)}`)
+  if (device.backend !== 'cuda') throw typeError('invalid-ipc', `ipc is for CUDA memory: that of ${device.selector} is exported in one way only`)
+  if (usmType !== 'device') throw typeError('not-exportable', `USM ${usmType} memory is never shared, so ipc says nothing of it`)
+  return IPC_CODES[ipc as keyof typeof IPC_CODES]
 }
 
 function checkSharing(sharing: unknown, usmType: UsmType): boolean {

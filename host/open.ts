@@ -1,14 +1,16 @@
 /** The two ways in: an envelope, and a raw handle of somebody else's. */
 import { checkNbytes, checkRange } from './arguments.ts'
-import { fromUtf8, toUuid } from './core/bytes.ts'
-import { VENDOR_UNCHECKED, checkVendor, openUnchecked } from './core/inspect.ts'
-import { BACKENDS, HEADER, LAYOUTS, MESSAGES, SECTIONS, VERDICTS, type LayoutName } from './core/names.generated.ts'
+import { fromUtf8 } from './core/bytes.ts'
+import { checkVendor } from './core/inspect.ts'
+import { BACKENDS, FURTHER_ROLES, HEADER, LAYOUTS, MESSAGES, SECTIONS, VERDICTS, type LayoutName } from './core/names.generated.ts'
 import { descriptorSources, findDescriptor, type DescriptorOptions, type DescriptorSources, type Found } from './descriptor_search.ts'
 import type { Device } from './device.ts'
+import { vendorUnchecked, openUnchecked } from './core/unchecked.ts'
 import { environment } from './environment.ts'
 import { HandleError, checked, fromNative, typeError } from './errors.ts'
-import { PreparedPolicy } from './core/policy.ts'
-import { keyRecords, type EnvelopeKey } from './keys.ts'
+import { size, u16, u32, validateFor } from './envelope.ts'
+import { eventTimeout, waitForEvent } from './event_wait.ts'
+import type { EnvelopeKey } from './keys.ts'
 import { layoutTraits, type LayoutTraits } from './layouts.ts'
 import { Held, type Claimed, type Described } from './held.ts'
 
@@ -17,6 +19,11 @@ export interface OpenOptions extends DescriptorOptions {
   keys?: readonly EnvelopeKey[]
   /** Refuse envelopes without a tag, and tags that `keys` does not check. */
   requireAuthentication?: boolean
+  /**
+   * How long to wait, blocking, for the event that may have come along (milliseconds, 10,000 where it is left out): it says that
+   * the exporter's work on the memory is done.
+   */
+  eventTimeoutMs?: number
 }
 
 export interface OpenVendorOptions extends DescriptorOptions {
@@ -29,23 +36,13 @@ export interface OpenVendorOptions extends DescriptorOptions {
   offset?: number
 }
 
-/** Clocks of one machine agree; this much is for a clock that was set while handles travelled. */
-const CLOCK_SKEW = 60_000
 /** Bytes behind an envelope's sections. */
 const CHECKSUM = 4
 const TAG = 32
+/** u32 role, u32 zero, before a further handle's bytes. */
+const FURTHER_HEAD = 8
 const STALE = VERDICTS.indexOf('stale-handle')
 const NEVER_ISSUED = VERDICTS.indexOf('never-issued')
-
-const policies = new WeakMap<Device, PreparedPolicy>()
-
-function policyOf(device: Device, requireAuthentication: boolean): PreparedPolicy {
-  const policy = new PreparedPolicy({
-    kind: 'memory', backend: device.backend, device: device.uuidBytes, clockSkew: CLOCK_SKEW, requireAuthentication,
-  })
-  if (!requireAuthentication) policies.set(device, policy)
-  return policy
-}
 
 // The envelope's way: validated in the core, then opened from there.
 export class EnvelopeOpening extends Held {
@@ -55,21 +52,21 @@ export class EnvelopeOpening extends Held {
   readonly readOnly: boolean
   override readonly description: Described | undefined
   readonly unchecked: readonly string[]
+  /** Whether the driver keeps what is mapped until it is closed here, whatever the exporter does. */
+  readonly mappingStaysValid: boolean
   readonly #sources: DescriptorSources
   readonly #traits: LayoutTraits
+  readonly #eventTimeoutMs: number
 
-  constructor(bytes: Uint8Array, device: Device, nbytes: number | undefined, options: OpenOptions) {
+  constructor(bytes: Uint8Array, device: Device, nbytes: number | undefined, options: OpenOptions & { hasLease?: boolean }) {
     super()
     this.#sources = descriptorSources(options)
-    const { requireAuthentication = false, keys } = options
-    if (typeof requireAuthentication !== 'boolean') throw typeError('invalid-options', 'requireAuthentication must be true or false')
-    const policy = requireAuthentication ? policyOf(device, true) : (policies.get(device) ?? policyOf(device, false))
+    this.#eventTimeoutMs = eventTimeout(options.eventTimeoutMs, 'open: eventTimeoutMs')
+    const isTagChecked = validateFor('memory', bytes, device, nbytes, options)
     const { core } = environment()
-    const records = keys === undefined ? undefined : keyRecords(keys, 'open: keys')
-    const code = core.validateCode(bytes, policy.set(Date.now(), nbytes, records))
-    if (code !== 0) throw withFacts(core.refusal(code), device)
     const at = core.inputAt
     const u8 = core.u8
+    refuseUnknownRoles(u8, at, at + handleOffset(u8, at))
     this.device = device
     this.nbytes = nbytes ?? size(u8, at + HEADER.nbytes)
     this.offset = size(u8, at + HEADER.offset)
@@ -77,7 +74,8 @@ export class EnvelopeOpening extends Held {
     const handle = at + handleOffset(u8, at)
     this.readOnly = isReadOnly(u8, handle, this.#traits)
     this.description = describedIn(u8, at, handle)
-    this.unchecked = openUnchecked(u32(u8, at + HEADER.key_id), records !== undefined)
+    this.mappingStaysValid = this.#traits.endsWithMemory !== true
+    this.unchecked = openUnchecked(u32(u8, at + HEADER.key_id), isTagChecked, { layout: this.#traits.name, hasLease: options.hasLease === true })
   }
 
   acquire(holder: object): Claimed {
@@ -103,6 +101,12 @@ export class EnvelopeOpening extends Held {
     }
     let claim: number
     try {
+      this.#waitForEvent(at, handle)
+    } catch (error) {
+      found?.done()
+      throw error
+    }
+    try {
       claim = open(found)
     } catch (error) {
       // That the id is open here was a hint: it may be somebody else's memory under the same id, or collected since.
@@ -111,6 +115,21 @@ export class EnvelopeOpening extends Held {
       claim = checked(() => open(more))
     }
     return { claim, record: books.add('mapping', id, this.nbytes, claim) }
+  }
+
+  // The core has checked that there is one at most.
+  #waitForEvent(at: number, handle: number): void {
+    const { core, native } = environment()
+    const further = sectionAt(SECTIONS['further-handle'], core.u8, at, handle)
+    if (further < 0) return
+    const { backendIndex, index } = this.device
+    const length = u32(core.u8, further - 4) - FURTHER_HEAD
+    const claim = checked(() => native.openEvent(backendIndex, index, core.u8, further + FURTHER_HEAD, length, -1, {}))
+    try {
+      waitForEvent(claim, this.#eventTimeoutMs, 'open')
+    } finally {
+      native.end(claim)
+    }
   }
 }
 
@@ -149,8 +168,8 @@ export class VendorOpening extends Held {
     this.readOnly = isReadOnly(core.u8, core.inputAt, this.#traits)
     this.#length = raw.length
     this.unchecked = [
-      ...VENDOR_UNCHECKED,
-      ...(layout === 'host' ? [] : [DESCRIPTOR_UNCHECKED]),
+      ...vendorUnchecked(layout),
+      ...(layout !== 'host' && this.#traits.descriptor === 'identified' ? [DESCRIPTOR_UNCHECKED] : []),
       ...(this.#sources.allowPidfd ? [EXPORTER_UNCHECKED] : []),
     ]
   }
@@ -172,25 +191,6 @@ export class VendorOpening extends Held {
     }
     books.ledger.nextId(core.scratchAt)
     return { claim, record: books.add('mapping', core.scratchAt, this.nbytes, claim) }
-  }
-}
-
-// What the envelope says, where the verdict alone leaves the question which one, or how much.
-function withFacts(refusal: HandleError, device: Device): HandleError {
-  const { core } = environment()
-  const [at, u8] = [core.inputAt, core.u8]
-  const say = (fact: string): HandleError => new HandleError(refusal.verdict, `${refusal.message}: ${fact}`, refusal.byteOffset)
-  switch (refusal.verdict) {
-    case 'wrong-backend': {
-      const named = (Object.keys(BACKENDS) as (keyof typeof BACKENDS)[]).find((name) => BACKENDS[name] === u8[at + HEADER.backend])
-      return say(`it is for ${named}, this device is ${device.selector}`)
-    }
-    case 'wrong-device':
-      return say(`it is for ${toUuid(u8.slice(at + HEADER.device_uuid, at + HEADER.device_uuid + 16))}, ${device.selector} is ${device.uuid}`)
-    case 'nbytes-beyond-range':
-      return say(`it shares ${size(u8, at + HEADER.nbytes)} bytes`)
-    default:
-      return refusal
   }
 }
 
@@ -219,13 +219,37 @@ function isReadOnly(u8: Uint8Array, handleAt: number, { flags }: LayoutTraits): 
   return flags !== undefined && (u8[handleAt + flags]! & 1) === 1
 }
 
-// Where the bytes of a section are, -1 without one. Sections ascend by type; checksum and tag follow the last.
-function sectionAt(type: number, u8: Uint8Array, at: number, handle: number): number {
-  const isAuthenticated = (u8[at + HEADER.flags]! & 1) === 1
-  const end = at + u32(u8, at + HEADER.total_length) - (isAuthenticated ? CHECKSUM + TAG : CHECKSUM)
-  let section = handle - 8
-  while (section < end && u16(u8, section) < type) section += 8 + ((u32(u8, section + 4) + 7) & ~7)
+/** Where the bytes of a section are, -1 without one. */
+export function sectionAt(type: number, u8: Uint8Array, at: number, handle: number): number {
+  const end = sectionsEnd(u8, at)
+  const section = sectionFrom(type, u8, handle - 8, end)
   return section < end && u16(u8, section) === type ? section + 8 : -1
+}
+
+// Sections ascend by type; checksum and tag follow the last.
+function sectionFrom(type: number, u8: Uint8Array, section: number, end: number): number {
+  while (section < end && u16(u8, section) < type) section = next(u8, section)
+  return section
+}
+
+function next(u8: Uint8Array, section: number): number {
+  return section + 8 + ((u32(u8, section + 4) + 7) & ~7)
+}
+
+function sectionsEnd(u8: Uint8Array, at: number): number {
+  const isAuthenticated = (u8[at + HEADER.flags]! & 1) === 1
+  return at + u32(u8, at + HEADER.total_length) - (isAuthenticated ? CHECKSUM + TAG : CHECKSUM)
+}
+
+// A further handle belongs to the memory: who does not know what for must not open that without it.
+function refuseUnknownRoles(u8: Uint8Array, at: number, handle: number): void {
+  const type = SECTIONS['further-handle']
+  const end = sectionsEnd(u8, at)
+  for (let section = sectionFrom(type, u8, handle - 8, end); section < end && u16(u8, section) === type; section = next(u8, section)) {
+    const role = u32(u8, section + 8)
+    if (role === FURTHER_ROLES.event) continue
+    throw new HandleError('unknown-role', `open: a handle of role ${role} comes with the memory, which this version does not know`, section + 8 - at)
+  }
 }
 
 // What the exporter says that the range is. Copied: the core's input is another one's after the next call.
@@ -240,17 +264,4 @@ function describedIn(u8: Uint8Array, at: number, handle: number): Described | un
 // A valid envelope's first section is its handle: sections ascend by type.
 function handleOffset(u8: Uint8Array, at: number): number {
   return (u8[at + HEADER.header_length]! | (u8[at + HEADER.header_length + 1]! << 8)) + 8
-}
-
-function u16(u8: Uint8Array, at: number): number {
-  return u8[at]! | (u8[at + 1]! << 8)
-}
-
-function u32(u8: Uint8Array, at: number): number {
-  return (u8[at]! | (u8[at + 1]! << 8) | (u8[at + 2]! << 16) | (u8[at + 3]! << 24)) >>> 0
-}
-
-// The core has checked that it is below 2^53.
-function size(u8: Uint8Array, at: number): number {
-  return u32(u8, at) + u32(u8, at + 4) * 2 ** 32
 }

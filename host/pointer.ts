@@ -58,13 +58,20 @@ export class PointerAdoption extends Held {
       this.device.backendIndex, this.device.index, this.#pointer, this.nbytes, core.u8, core.scratchAt, holder,
     ))
     try {
-      const { base, nbytes } = native.info(claim)
+      const { base, nbytes, hasNeighbours } = native.info(claim)
       this.#offset = Number(this.#pointer - base)
       if (nbytes !== this.nbytes && !this.#allowNeighbours) {
         throw new StateError(
           'neighbours',
           `fromPointer: these ${this.nbytes} bytes are a part of an allocation of ${nbytes} bytes, at offset ${this.#offset}; who opens ` +
             'them maps all of it: pass allowNeighbours: true where that is meant',
+        )
+      }
+      if (hasNeighbours && !this.#allowNeighbours) {
+        throw new StateError(
+          'neighbours',
+          'fromPointer: the driver shares more than this allocation: whoever opens it maps the block or pool that it lies in, with its neighbours; ' +
+            'allocate in whole blocks (cuMemAlloc: multiples of 2 MiB), or pass allowNeighbours: true where that is meant',
         )
       }
     } catch (error) {

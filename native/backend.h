@@ -15,6 +15,9 @@ namespace usm_ipc {
 
 enum class UsmType : uint8_t { device = 1, host = 2, shared = 3 };
 
+// How an allocation is made to be exported, where the driver has more than one way.
+enum class Ipc : uint8_t { standard = 0, legacy = 1, fd = 2, pool = 3 };
+
 struct DeviceInfo {
   std::string name;
   std::string type;  // SYCL's words: "gpu", "cpu", "accelerator", "host"
@@ -39,6 +42,11 @@ enum class Layout : uint8_t {
   sycl_umf_level_zero_v1 = 3,
   level_zero_classic = 4,
   level_zero_opaque = 5,
+  cuda = 6,
+  torch_cuda = 7,
+  cuda_vmm = 9,
+  cuda_pool = 10,
+  cuda_event = 11,
 };
 
 // What a backend keeps with a memory beside the fields below.
@@ -57,6 +65,7 @@ struct Memory {
   bool read_only = false;
   bool host_addressable = false;
   bool adopted = false;        // another library's: free() does not free it
+  bool has_neighbours = false; // what an importer maps has more in it than this memory
   DescriptorEntry identity{};  // zero where the backend has no file identity, or where get() has not told it yet
   UniqueFd fd;
   uint64_t token = 0;
@@ -86,6 +95,14 @@ struct Extent {
   uint64_t nbytes;
 };
 
+struct AllocateRequest {
+  uint32_t device = 0;
+  UsmType usm = UsmType::device;
+  uint64_t nbytes = 0;
+  bool read_only = false;
+  Ipc ipc = Ipc::standard;
+};
+
 // Why a backend cannot be used: empty where it can. With the driver's call where one failed.
 struct Unavailable {
   std::string reason;
@@ -96,6 +113,30 @@ struct Unavailable {
 
 constexpr size_t kMaxVendorHandle = 4096;
 
+// A driver's event that processes share: made here, or opened from a handle.
+struct Event {
+  uint32_t device = 0;
+  void* event = nullptr;
+};
+
+// What a backend with interprocess events has. A stream is a driver's own handle of one; 0 is its default stream.
+class Events {
+ public:
+  virtual Event create(uint32_t device) = 0;
+  // Writes the vendor handle to `out` (kMaxVendorHandle bytes at least); its length.
+  virtual size_t get(const Event& event, uint8_t* out) = 0;
+  virtual Event open(uint32_t device, const uint8_t* handle, size_t size) = 0;
+  virtual void destroy(Event& event) noexcept = 0;
+  virtual void record(const Event& event, uint64_t stream) = 0;
+  // Whether what was recorded last is done.
+  virtual bool query(const Event& event) = 0;
+  // The stream goes on when it is.
+  virtual void wait(const Event& event, uint64_t stream) = 0;
+
+ protected:
+  ~Events() = default;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -104,12 +145,21 @@ class Backend {
   virtual Unavailable unavailable() = 0;
   virtual std::vector<DeviceInfo> devices() = 0;
 
-  virtual Memory allocate(uint32_t device, UsmType usm, uint64_t nbytes, bool read_only) = 0;
+  // Whether `ipc` of a request says anything here.
+  virtual bool has_ipc_choice() { return false; }
+  virtual Memory allocate(const AllocateRequest& request) = 0;
   // Gives the driver what put() has not given back yet, and then the memory unless it is adopted.
   virtual void free(Memory& memory) noexcept = 0;
   // Device USM that another library allocated: what the driver says of the allocation that holds the range. Throws
   // Failure{argument, "not-device-memory" | ...} for pointers that the driver does not know as that.
   virtual Memory adopt(uint32_t device, void* pointer, uint64_t nbytes) = 0;
+
+  // Waits until the device has done what this process gave it, so that an importer sees all of it. Not under the registry's lock.
+  virtual void synchronize(const Memory& memory) {}
+  // Whether a mapping of this memory, which is this process's, can be opened beside it.
+  virtual bool opens_own(const Memory& memory) { return true; }
+  // Null where it has none.
+  virtual Events* events() { return nullptr; }
 
   // Writes the vendor handle of the address `offset` bytes into the memory to `out` (kMaxVendorHandle bytes at least),
   // and enters memory.identity. get, put and descriptor are called under the registry's lock.

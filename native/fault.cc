@@ -45,6 +45,7 @@ const std::vector<std::string>& fault_points() {
       "get.export",
       "open.stat", "open.seals", "open.map", "open.extent", "open.register", "open.finalizer",
       "claim.register", "claim.finalizer",
+      "event.register", "event.finalizer",
       "view.buffer",
       "descriptor.duplicate", "descriptor.register", "descriptor.finalizer",
       "pidfd.open", "pidfd.identity", "pidfd.getfd",

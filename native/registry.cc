@@ -15,6 +15,7 @@ const char* kind_name(ResourceKind kind) {
     case ResourceKind::allocation: return "allocation";
     case ResourceKind::mapping: return "mapping";
     case ResourceKind::descriptor: return "descriptor";
+    case ResourceKind::event: return "event";
   }
   return "";
 }
@@ -90,14 +91,13 @@ void Registry::end_environment(EnvironmentId env) noexcept {
   all->environments.erase(found);
 }
 
-ClaimId Registry::allocate(EnvironmentId env, Backend& backend, uint32_t device, UsmType usm, uint64_t nbytes,
-                           bool read_only, AllocationId id) {
+ClaimId Registry::allocate(EnvironmentId env, Backend& backend, const AllocateRequest& request, AllocationId id) {
   State& all = state();
   std::list<Resource> fresh;
   Resource& resource = fresh.emplace_back(ResourceKind::allocation, &backend);
   resource.allocation = id;
   // Not under the lock: nobody can look it up yet, and a large allocation takes its time.
-  resource.memory = backend.allocate(device, usm, nbytes, read_only);
+  resource.memory = backend.allocate(request);
   resource.driver_owned = true;
   resource.allocation_nbytes = resource.memory.nbytes;
   fault_point("allocate.register");
@@ -118,6 +118,11 @@ ClaimId Registry::adopt(EnvironmentId env, Backend& backend, uint32_t device, vo
   resource.allocation_nbytes = resource.memory.nbytes;
   fault_point("allocate.register");
   Resource* const own = all.allocation_at(backend, pointer);
+  if (own != nullptr && own->memory.base == resource.memory.base) {
+    // What a driver rounds a size up to has nobody else in it.
+    resource.memory.nbytes = resource.allocation_nbytes = own->memory.nbytes;
+    resource.memory.has_neighbours = false;
+  }
   const ClaimId claim = all.admit(env, fresh, ClaimKind::allocation, OpenPath::none);
   if (own != nullptr) {
     ++own->claims;
@@ -126,10 +131,16 @@ ClaimId Registry::adopt(EnvironmentId env, Backend& backend, uint32_t device, vo
   return claim;
 }
 
-ExportedHandle Registry::get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out) {
+ExportedHandle Registry::get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out, bool synchronize) {
   State& all = state();
-  std::lock_guard<std::mutex> lock(all.mutex);
+  std::unique_lock<std::mutex> lock(all.mutex);
   Resource& resource = all.exportable(env, claim);
+  if (synchronize) {
+    // The claim is this thread's, so the resource stays; others go on meanwhile.
+    lock.unlock();
+    resource.backend->synchronize(resource.memory);
+    lock.lock();
+  }
   fault_point("get.export");
   return resource.backend->get(resource.memory, offset, out);
 }
@@ -156,8 +167,10 @@ ClaimId Registry::open(EnvironmentId env, Backend& backend, const OpenRequest& r
     const auto range = all.by_allocation.equal_range(id);
     for (auto entry = range.first; entry != range.second; ++entry) {
       Resource& live = *entry->second;
+      if (!live.is_memory()) continue;
       const bool own = live.kind == ResourceKind::allocation;
-      if (own && live.memory.adopted) continue;  // its owner may free it: it is mapped, below
+      // Its owner may free it: it is mapped, below, where the driver does that.
+      if (own && live.memory.adopted && backend.opens_own(live.memory)) continue;
       if (live.backend == &backend && live.memory.device == request.device &&
           live.allocation_nbytes == request.allocation_nbytes && backend.names(request, live.memory)) {
         return all.take(env, live, ClaimKind::mapping, own ? OpenPath::self : OpenPath::cached);
@@ -172,7 +185,7 @@ ClaimId Registry::open(EnvironmentId env, Backend& backend, const OpenRequest& r
   OpenRequest opening = request;
   UniqueFd own_descriptor;
   Resource* const adopted = is_some(id) ? all.allocation_of(id) : nullptr;
-  if (adopted != nullptr && request.descriptor < 0 && adopted->backend == &backend) {
+  if (adopted != nullptr && request.descriptor < 0 && adopted->backend == &backend && backend.opens_own(adopted->memory)) {
     own_descriptor = backend.descriptor(adopted->memory);
     opening.descriptor = own_descriptor.get();
   }
@@ -201,6 +214,9 @@ ClaimId Registry::claim(EnvironmentId env, ClaimId of, ClaimKind kind) {
   State& all = state();
   std::lock_guard<std::mutex> lock(all.mutex);
   const Claim& source = kind == ClaimKind::mapping ? all.held(env, of) : all.own(env, of);
+  if (source.resource->kind == ResourceKind::event) {
+    throw Failure(FailureKind::argument, "not-memory", "claim " + std::to_string(of) + " is on an event");
+  }
   return all.take(env, *source.resource, kind, source.path);
 }
 

@@ -22,7 +22,7 @@ namespace usm_ipc {
 using ClaimId = uint64_t;        // from 1, never reused in a process, below 2^53
 using EnvironmentId = uint64_t;  // from 1, never reused
 
-enum class ClaimKind : uint8_t { allocation = 1, exported = 2, mapping = 3, view = 4, descriptor = 5, lease = 6 };
+enum class ClaimKind : uint8_t { allocation = 1, exported = 2, mapping = 3, view = 4, descriptor = 5, lease = 6, event = 7 };
 enum class OpenPath : uint8_t { none = 0, mapped = 1, cached = 2, self = 3 };
 
 struct ClaimInfo {
@@ -34,9 +34,15 @@ struct ClaimInfo {
   uint64_t resource_claims;
 };
 
+struct EventInfo {
+  Events* events;
+  const Event* event;
+  OpenPath path;
+};
+
 struct ProcessBook {
   struct Entry {
-    std::string kind;     // "allocation" | "mapping" | "descriptor"
+    std::string kind;     // "allocation" | "mapping" | "descriptor" | "event"
     std::string backend;  // "" for a descriptor
     uint64_t nbytes;
     AllocationId allocation;
@@ -57,8 +63,7 @@ class Registry {
   // Ends every claim of the environment but its views.
   void end_environment(EnvironmentId env) noexcept;
 
-  ClaimId allocate(EnvironmentId env, Backend& backend, uint32_t device, UsmType usm, uint64_t nbytes, bool read_only,
-                   AllocationId id);
+  ClaimId allocate(EnvironmentId env, Backend& backend, const AllocateRequest& request, AllocationId id);
   // Memory of another library, which stays its own.
   ClaimId adopt(EnvironmentId env, Backend& backend, uint32_t device, void* pointer, uint64_t nbytes, AllocationId id);
   // By allocation id: an allocation of this process (self), a live mapping (cached), or the driver (mapped). A live
@@ -66,10 +71,19 @@ class Registry {
   ClaimId open(EnvironmentId env, Backend& backend, const OpenRequest& request);
   // The backend's calls on memory of this process. put() is for a get() whose handle no exported claim was taken for: the
   // end of such a claim gives the handle back by itself. Memory that was opened by IPC is refused: Failure{state, "ipc-memory"}.
-  ExportedHandle get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out);
+  // get() waits for the device first where `synchronize` says so.
+  ExportedHandle get(EnvironmentId env, ClaimId claim, uint64_t offset, uint8_t* out, bool synchronize);
   void put(EnvironmentId env, ClaimId claim);
   UniqueFd memory_descriptor(EnvironmentId env, ClaimId claim);
   ClaimId adopt_descriptor(EnvironmentId env, UniqueFd fd);
+
+  // Events. Throws Failure{state, "no-events"} where the backend has none.
+  ClaimId create_event(EnvironmentId env, Backend& backend, uint32_t device, AllocationId id);
+  // By id, as open(): one of this process, one that is open already, or the driver's.
+  ClaimId open_event(EnvironmentId env, Backend& backend, uint32_t device, const uint8_t* handle, size_t size,
+                     AllocationId id);
+  // Good for as long as the claim is.
+  EventInfo event(EnvironmentId env, ClaimId claim);
 
   // A further claim on the same resource; ClaimKind::view makes one that belongs to no environment.
   ClaimId claim(EnvironmentId env, ClaimId of, ClaimKind kind);

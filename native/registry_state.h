@@ -16,7 +16,7 @@
 
 namespace usm_ipc {
 
-enum class ResourceKind : uint8_t { allocation, mapping, descriptor };
+enum class ResourceKind : uint8_t { allocation, mapping, descriptor, event };
 
 // Owns what a driver gave: the destructor is the one place that gives it back.
 struct Resource {
@@ -27,11 +27,17 @@ struct Resource {
     if (!driver_owned) return;
     if (kind == ResourceKind::allocation) backend->free(memory);
     if (kind == ResourceKind::mapping) backend->close(memory);
+    if (kind == ResourceKind::event) backend->events()->destroy(event);
   }
+
+  bool is_memory() const { return kind == ResourceKind::allocation || kind == ResourceKind::mapping; }
 
   const ResourceKind kind;
   Backend* const backend;  // null for a descriptor, which memory.fd closes
   Memory memory;
+  Event event;
+  bool event_is_own = true;
+  std::vector<uint8_t> event_handle;  // by which it is known in other processes
   bool driver_owned = false;
   AllocationId allocation;
   uint64_t allocation_nbytes = 0;  // what a handle for this memory says; a driver may round its extent up
@@ -127,8 +133,8 @@ struct Registry::State {
   Resource& exportable(EnvironmentId env, ClaimId claim) {
     const Claim& source = own(env, claim);
     Resource& resource = *source.resource;
-    if (resource.kind == ResourceKind::descriptor) {
-      throw Failure(FailureKind::argument, "not-memory", "claim " + std::to_string(claim) + " is a descriptor's");
+    if (!resource.is_memory()) {
+      throw Failure(FailureKind::argument, "not-memory", "claim " + std::to_string(claim) + " is not on memory");
     }
     if (source.path != OpenPath::none) {
       throw Failure(FailureKind::state, "ipc-memory",

@@ -54,6 +54,7 @@ export const BACKENDS = ${json(named('backend'))} as const
 export const LAYOUTS = ${json(named('layout'))} as const
 export const SECTIONS = ${json(named('section_type'))} as const
 export const DESCRIPTOR_KINDS = ${json(named('entry_kind'))} as const
+export const FURTHER_ROLES = ${json(named('further_role'))} as const
 export type KindName = keyof typeof KINDS
 export type BackendName = keyof typeof BACKENDS
 export type LayoutName = keyof typeof LAYOUTS

@@ -79,7 +79,7 @@ function describeSection(header: u32, at: u32, size: u32): void {
   if (type == SectionType.Array && size >= 16 && <u64>size == 16 + 16 * <u64>load<u32>(bytes + 4)) return describeArray(bytes, (size - 16) / 16);
   if (type == SectionType.Name) return field(bytes, size, Field.Name, Value.Text);
   if (type == SectionType.FurtherHandle && size > 8) {
-    field(bytes, 4, Field.FurtherRole, Value.Unsigned);
+    field(bytes, 4, Field.FurtherRole, Value.Named);
     field(bytes + 4, 4, Field.FurtherReserved, Value.Bytes);
     return field(bytes + 8, size - 8, Field.FurtherBytes, Value.Bytes);
   }

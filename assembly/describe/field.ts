@@ -16,7 +16,7 @@ export const enum Field {
   UmfHandleId = 72, UmfBase, UmfPid, UmfBaseSize, UmfOffset, UmfInnerPid, UmfInnerSize,
   ZeFd = 80, ZePoolOffset, ZeMemoryType, ZePid, ZeHandleType, ZeMirror, ZeReserved, ZeCompressed,
   ZePidOrMemoryType,
-  CudaOpaque = 96, CudaObservedPid, CudaObservedSize,
+  CudaOpaque = 96, CudaObservedPid, CudaObservedSize, CudaVmmSize, CudaVmmFd,
   TorchVersion = 104, TorchType,
 }
 

@@ -1,5 +1,5 @@
 // Field names and the names of coded values. docs/envelope.ksy uses the same ones.
-import { BackendCode, DescriptorKind, Kind, Layout, SectionType } from "../wire";
+import { BackendCode, DescriptorKind, FurtherRole, Kind, Layout, SectionType } from "../wire";
 import { Field } from "./field";
 
 export function fieldNameOf(id: i32): string {
@@ -78,6 +78,8 @@ export function fieldNameOf(id: i32): string {
     case Field.CudaOpaque: return "cuda_opaque";
     case Field.CudaObservedPid: return "cuda_observed_pid";
     case Field.CudaObservedSize: return "cuda_observed_size";
+    case Field.CudaVmmSize: return "cuda_vmm_size";
+    case Field.CudaVmmFd: return "cuda_vmm_fd";
     case Field.TorchVersion: return "torch_version";
     case Field.TorchType: return "torch_type";
     default: return "";
@@ -92,6 +94,7 @@ export function valueNameOf(id: i32, value: i32): string {
     case Field.Layout: return layoutName(value);
     case Field.SectionType: return sectionName(value);
     case Field.EntryKind: return descriptorName(value);
+    case Field.FurtherRole: return value == FurtherRole.Event ? "event" : "";
     default: return "";
   }
 }
@@ -126,6 +129,9 @@ function layoutName(value: i32): string {
     case Layout.Cuda: return "cuda";
     case Layout.TorchCuda: return "torch-cuda";
     case Layout.SyclUmfCuda: return "sycl-umf-cuda";
+    case Layout.CudaVmm: return "cuda-vmm";
+    case Layout.CudaPool: return "cuda-pool";
+    case Layout.CudaEvent: return "cuda-event";
     default: return "";
   }
 }

@@ -1,8 +1,11 @@
 // Which layouts there are, whose they are, and the way to their functions.
 import { fail } from "../fail";
 import { Verdict } from "../verdict";
-import { BackendCode, Kind, Layout } from "../wire";
+import { BackendCode, DescriptorKind, Kind, Layout } from "../wire";
 import * as cuda from "./cuda";
+import * as event from "./cuda_event";
+import * as pool from "./cuda_pool";
+import * as vmm from "./cuda_vmm";
 import * as host from "./host";
 import * as classic from "./level_zero_classic";
 import * as opaque from "./level_zero_opaque";
@@ -21,19 +24,26 @@ export function layoutBackend(layout: i32): i32 {
     case Layout.LevelZeroClassic:
     case Layout.LevelZeroOpaque: return BackendCode.LevelZero;
     case Layout.Cuda:
-    case Layout.TorchCuda: return BackendCode.Cuda;
+    case Layout.TorchCuda:
+    case Layout.CudaVmm:
+    case Layout.CudaPool:
+    case Layout.CudaEvent: return BackendCode.Cuda;
     default: return 0;
   }
 }
 
-/** Every layout so far is of memory. */
 export function layoutKind(layout: i32): i32 {
-  return Kind.Memory;
+  return layout == Layout.CudaEvent ? Kind.Event : Kind.Memory;
 }
 
-/** Where no runtime can open the handle without a descriptor of known identity beside it. */
-export function layoutNeedsDescriptor(layout: i32): bool {
-  return layout == Layout.Host;
+/** The kind of the one descriptor without which nothing opens the handle; 0 where the layout does not say. */
+export function layoutDescriptor(layout: i32): i32 {
+  switch (layout) {
+    case Layout.Host: return DescriptorKind.Memfd;
+    case Layout.CudaVmm:
+    case Layout.CudaPool: return DescriptorKind.Opaque;
+    default: return 0;
+  }
 }
 
 function matches(layout: i32, length: u32): bool {
@@ -46,6 +56,9 @@ function matches(layout: i32, length: u32): bool {
     case Layout.Cuda: return cuda.matches(length);
     case Layout.TorchCuda: return torch.matches(length);
     case Layout.SyclUmfCuda: return syclCuda.matches(length);
+    case Layout.CudaVmm: return vmm.matches(length);
+    case Layout.CudaPool: return pool.matches(length);
+    case Layout.CudaEvent: return event.matches(length);
     default: return false;
   }
 }
@@ -62,6 +75,9 @@ export function checkHandle(layout: i32, p: u32, length: u32, header: u32): Verd
     case Layout.Cuda: return cuda.check(p, header);
     case Layout.TorchCuda: return torch.check(p, header);
     case Layout.SyclUmfCuda: return syclCuda.check(p, header);
+    case Layout.CudaVmm: return vmm.check(p, header);
+    case Layout.CudaPool: return pool.check(p, header);
+    case Layout.CudaEvent: return event.check(p, header);
     default: return fail(Verdict.UnknownLayout, p);
   }
 }
@@ -78,6 +94,9 @@ export function describeHandle(layout: i32, p: u32, length: u32): bool {
     case Layout.Cuda: cuda.describe(p); break;
     case Layout.TorchCuda: torch.describe(p); break;
     case Layout.SyclUmfCuda: syclCuda.describe(p); break;
+    case Layout.CudaVmm: vmm.describe(p); break;
+    case Layout.CudaPool: pool.describe(p); break;
+    case Layout.CudaEvent: event.describe(p); break;
     default: return false;
   }
   return true;

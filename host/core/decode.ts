@@ -2,7 +2,7 @@ import { asBytes } from '../arguments.ts'
 import type { Core } from './core.ts'
 import { envelopeFields, type Field } from './fields.ts'
 import { toHex, fromUtf8 } from './bytes.ts'
-import type { BackendName, DescriptorKindName, KindName, LayoutName } from './names.generated.ts'
+import { FURTHER_ROLES, type BackendName, type DescriptorKindName, type KindName, type LayoutName } from './names.generated.ts'
 import type { Policy } from './policy.ts'
 
 /** A valid envelope's contents. Sizes in bytes, times in milliseconds since 1970. */
@@ -28,7 +28,10 @@ export interface Envelope {
   expires: number
   nonce: string
   handle: Uint8Array
+  /** Every further handle, an event too. */
   further: { role: number; bytes: Uint8Array }[]
+  /** Handle of the event that is to be waited for before the memory is read. */
+  event: Uint8Array | undefined
   descriptors: { kind: DescriptorKindName; stDev: number | bigint; stIno: number | bigint }[]
   array: { code: number; bits: number; lanes: number; shape: (number | bigint)[]; strides: (number | bigint)[] } | undefined
   name: string | undefined
@@ -71,6 +74,7 @@ export function decodeWith(core: Core, bytes: Uint8Array, policy?: Policy): Enve
     nonce: text('nonce'),
     handle: new Uint8Array(0),
     further: [],
+    event: undefined,
     descriptors: [],
     array: undefined,
     name: undefined,
@@ -90,9 +94,12 @@ function readSection(envelope: Envelope, bytes: Uint8Array, type: Field, fields:
     case 'handle':
       envelope.handle = bytes.slice(at, at + length)
       break
-    case 'further-handle':
-      envelope.further.push({ role: view.getUint32(at, true), bytes: bytes.slice(at + 8, at + length) })
+    case 'further-handle': {
+      const further = { role: view.getUint32(at, true), bytes: bytes.slice(at + 8, at + length) }
+      envelope.further.push(further)
+      if (further.role === FURTHER_ROLES.event) envelope.event = further.bytes
       break
+    }
     case 'descriptors': {
       const [devices, inodes] = [values('entry_st_dev'), values('entry_st_ino')]
       within.filter((f) => f.name === 'entry_kind').forEach((f, i) => {

@@ -1,6 +1,6 @@
 import { toHex, fromUtf8, toUuid } from './bytes.ts'
 import type { Core } from './core.ts'
-import { BACKENDS, DESCRIPTOR_KINDS, FIELDS, KINDS, LAYOUTS, SECTIONS } from './names.generated.ts'
+import { BACKENDS, DESCRIPTOR_KINDS, FIELDS, FURTHER_ROLES, KINDS, LAYOUTS, SECTIONS } from './names.generated.ts'
 
 /** One field of an envelope or a vendor handle. Fields follow each other without gap or overlap. */
 export interface Field {
@@ -22,6 +22,7 @@ const RECORD = 24
 const VALUE = { unsigned: 1, signed: 2, pointer: 3, bytes: 4, uuid: 5, text: 6, time: 7, named: 8, flags: 9 } as const
 const CODED: Record<string, Readonly<Record<string, number>>> = {
   kind: KINDS, backend: BACKENDS, layout: LAYOUTS, section_type: SECTIONS, entry_kind: DESCRIPTOR_KINDS,
+  further_role: FURTHER_ROLES,
 }
 
 /** The fields of the envelope that lies at `at`. */

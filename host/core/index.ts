@@ -22,7 +22,7 @@ export type { Field } from './fields.ts'
 export type { Inspection, InspectOptions } from './inspect.ts'
 export { Ledger, type ClaimKind, type LedgerRecord } from './ledger.ts'
 export {
-  BACKENDS, DESCRIPTOR_KINDS, FIELDS, HEADER, KINDS, LAYOUTS, MESSAGES, SECTIONS, VERDICTS,
+  BACKENDS, DESCRIPTOR_KINDS, FIELDS, FURTHER_ROLES, HEADER, KINDS, LAYOUTS, MESSAGES, SECTIONS, VERDICTS,
   type BackendName, type DescriptorKindName, type KindName, type LayoutName, type VerdictName,
 } from './names.generated.ts'
 export type { Policy } from './policy.ts'

@@ -5,6 +5,9 @@ import { MAX_ENVELOPE, type Core } from './core.ts'
 import { envelopeFields, vendorFields, type Field } from './fields.ts'
 import { LAYOUTS, MESSAGES, VERDICTS, type LayoutName, type VerdictName } from './names.generated.ts'
 import { PreparedPolicy, type Policy } from './policy.ts'
+import { inspectUnchecked, vendorUnchecked } from './unchecked.ts'
+
+export { VENDOR_UNCHECKED, openUnchecked } from './unchecked.ts'
 
 /** What can be said about some bytes. */
 export interface Inspection {
@@ -30,31 +33,6 @@ export interface InspectOptions {
   policy?: Policy
 }
 
-const LIVENESS = 'liveness: whether the exporter still runs and still holds the allocation'
-const WITHOUT_TAG = ['authenticity: there is no tag; anybody could have made these bytes', LIVENESS] as const
-const WITH_CHECKED_TAG = [LIVENESS] as const
-
-/**
- * What opening a valid envelope cannot show either.
- *
- * @param keyId - 0 for an envelope without a tag
- * @param checked - whether the tag was
- */
-export function openUnchecked(keyId: number, checked: boolean): readonly string[] {
-  if (keyId === 0) return WITHOUT_TAG
-  return checked ? WITH_CHECKED_TAG : [`authenticity: authenticated with key ${keyId}, not checked; no keys were given`, LIVENESS]
-}
-
-const DESCRIPTOR_UNCHECKED = 'the descriptor: it travels beside the bytes and is checked at open'
-
-/** What no look at a raw vendor handle can show. */
-export const VENDOR_UNCHECKED = [
-  'integrity: a raw handle has no checksum',
-  'authenticity: anybody could have made these bytes',
-  LIVENESS,
-  'device, offset and nbytes: a raw handle does not say them all; the caller does',
-] as const
-
 /**
  * Every field of an envelope or a raw vendor handle, the verdict, and what could not be checked. Never throws on bytes.
  *
@@ -72,16 +50,17 @@ export function inspectWith(core: Core, bytes: Uint8Array, options: InspectOptio
   // Without keys a tag is accepted and not looked at.
   const keyId = code === 0 ? Number(fields.find((f) => f.name === 'key_id')!.value) : 0
   const checked = keyId !== 0 && policy?.keys !== undefined
+  const layout = fields.find((f) => f.name === 'layout')?.meaning as LayoutName | undefined
   return {
     form: 'envelope',
-    layout: fields.find((f) => f.name === 'layout')?.meaning as LayoutName | undefined,
+    layout,
     length: bytes.length,
     verdict: VERDICTS[code]!,
     message: MESSAGES[code]!,
     byteOffset: refusal?.byteOffset,
     authentication: keyId === 0 ? undefined : { keyId, checked },
     fields,
-    unchecked: [...openUnchecked(keyId, checked), DESCRIPTOR_UNCHECKED],
+    unchecked: inspectUnchecked(keyId, checked, code === 0 ? layout : undefined),
   }
 }
 
@@ -96,7 +75,7 @@ function inspectVendor(core: Core, bytes: Uint8Array, layout: LayoutName): Inspe
     byteOffset: code === 0 ? undefined : core.refusal(code).byteOffset,
     authentication: undefined,
     fields: vendorFields(core, LAYOUTS[layout], core.inputAt, Math.min(bytes.length, MAX_ENVELOPE)),
-    unchecked: [...VENDOR_UNCHECKED],
+    unchecked: vendorUnchecked(layout),
   }
 }
 

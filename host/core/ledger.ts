@@ -4,7 +4,7 @@ import type { Core } from './core.ts'
 import { MESSAGES, VERDICTS, type VerdictName } from './names.generated.ts'
 
 /** What a claim is for. */
-export const CLAIM_KINDS = ['', 'allocation', 'export', 'mapping', 'view', 'lease'] as const
+export const CLAIM_KINDS = ['', 'allocation', 'export', 'mapping', 'view', 'lease', 'event'] as const
 export type ClaimKind = Exclude<(typeof CLAIM_KINDS)[number], ''>
 
 /** One live claim. */

@@ -53,7 +53,7 @@ export interface EnvelopeHeader {
 
 export interface EnvelopeSections {
   handle: Uint8Array
-  /** role (from 1) and bytes of handles beside the first. */
+  /** role (from 1: FURTHER_ROLES has those that are known) and bytes of handles beside the first. */
   further?: readonly { role: number; bytes: Uint8Array }[]
   descriptors?: readonly WantedDescriptor[]
   array?: ArrayMetadata

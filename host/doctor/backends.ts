@@ -11,7 +11,7 @@ const FIXES: Record<Name, string> = {
   host: 'it needs nothing but the addon and memfds: see above',
   level_zero: 'a Level Zero loader and a driver, as said above; to try without hardware: usm-ipc doctor --software',
   sycl: 'a Level Zero loader of 1.20 or newer, a driver, and the SYCL runtime, as said above; to try without hardware: usm-ipc doctor --software',
-  cuda: 'use a version of usm-ipc that has it',
+  cuda: "install NVIDIA's driver, and see that this user may open /dev/nvidia*; in a container use its container toolkit: docker run --gpus all",
 }
 
 const idOf = <Kind extends 'backend' | 'round-trip'>(kind: Kind, name: RoundTripName): CheckId => `${kind}-${name.replace('_', '-')}` as CheckId
@@ -21,10 +21,11 @@ type Name = (typeof BACKENDS)[number]
 /** What a backend stands on, as far as a check has a fix for it; what keeps it from its device first. */
 const BELOW: Partial<Record<Name, CheckId[]>> = {
   level_zero: ['level-zero-drivers', 'level-zero-devices', 'level-zero-loader'],
+  cuda: ['cuda-library'],
   sycl: ['level-zero-loader', 'sycl-runtime', 'sycl-adapters', 'level-zero-drivers', 'level-zero-devices'],
 }
 
-/** @param below - the checks of Level Zero and SYCL */
+/** @param below - the checks of the libraries that they stand on */
 export function checkBackends(system: System, probes: Probes, below: readonly Check[]): Check[] {
   return BACKENDS.map((name) => backend(system, name, probes, below))
 }

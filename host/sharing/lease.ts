@@ -138,7 +138,7 @@ export class SessionLease implements Watcher {
   #share(name: string | undefined): Share {
     let share = this.#shares.get(name)
     if (share === undefined) {
-      this.#shares.set(name, (share = new Share(this, name)))
+      this.#shares.set(name, (share = new Share(this, name, this.#opening!.mappingStaysValid)))
       this.#handedOut.add(share)
     }
     return share
@@ -193,11 +193,10 @@ class Share implements Lease {
   #reason: PeerError | undefined
   #aborter: AbortController | undefined
 
-  constructor(lease: SessionLease, name: string | undefined) {
+  constructor(lease: SessionLease, name: string | undefined, mappingStaysValid: boolean) {
     this.#lease = lease
     this.name = name
-    // host: the descriptor keeps the file. Level Zero and SYCL: an import keeps the driver's allocation.
-    this.mappingStaysValid = true
+    this.mappingStaysValid = mappingStaysValid
   }
 
   get id(): number {

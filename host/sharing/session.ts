@@ -287,7 +287,7 @@ export class Session extends EventEmitter<SessionEvents> {
       const { keys, requireAuthentication } = this.#trust
       const trust = keys === undefined ? { requireAuthentication } : { requireAuthentication, keys: [...keys] }
       const source = descriptors.length === 1 ? { descriptor: descriptors[0]! } : descriptors.length > 1 ? { channel: { received: descriptors } } : {}
-      const opening = new EnvelopeOpening(envelope, target, undefined, { ...trust, ...source })
+      const opening = new EnvelopeOpening(envelope, target, undefined, { ...trust, ...source, hasLease: true, eventTimeoutMs: 0 })
       if (openingId() !== lease.allocationId) throw new PeerError('protocol', 'the exporter sent another allocation\'s envelope')
       lease.expect(opening)
       checkInside(entry, lease)

@@ -84,6 +84,8 @@ napi_value info(Call& call) {
   info.Set("device", static_cast<double>(memory.device));
   info.Set("readOnly", memory.read_only);
   info.Set("hostAddressable", memory.host_addressable);
+  info.Set("hasNeighbours", memory.has_neighbours);
+  info.Set("adopted", memory.adopted);
   info.Set("allocationId", hexadecimal(claim.allocation));
   info.Set("claims", static_cast<double>(claim.resource_claims));
   return info;
@@ -139,7 +141,7 @@ napi_value deliver(Call& call, ClaimId claim, size_t holder_index, const char* f
 
 ClaimInfo memory_claim(const Call& call, size_t index, const char* what) {
   const ClaimInfo claim = Registry::instance().info(call.environment(), call.integer(index, what));
-  if (claim.backend != nullptr) return claim;
+  if (claim.backend != nullptr && claim.kind != ClaimKind::event) return claim;
   throw Failure(FailureKind::argument, "not-memory", std::string(what) + " must be a claim on memory");
 }
 

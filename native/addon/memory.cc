@@ -14,21 +14,22 @@ namespace {
 constexpr size_t kEntrySize = 24;  // a descriptor entry on the wire
 constexpr size_t kEntriesHead = 8;
 
-AllocationId allocation_id(const Span& core, uint64_t at) {
-  const uint8_t* const bytes = core.part(at, 16, "the allocation id");
-  return {load_little_endian<uint64_t>(bytes), load_little_endian<uint64_t>(bytes + 8)};
-}
-
 napi_value allocate(Call& call) {
   Backend& backend = backend_argument(call, 0);
-  const uint32_t device = call.integer(1, "device", UINT32_MAX);
+  AllocateRequest request;
+  request.device = call.integer(1, "device", UINT32_MAX);
   const uint32_t usm = call.integer(2, "usm", 3);
   if (usm == 0) throw Failure(FailureKind::argument, "invalid-argument", "usm must be 1, 2 or 3");
-  const uint64_t nbytes = call.integer(3, "nbytes");
-  const bool read_only = call.boolean(4, "readOnly");
+  request.usm = static_cast<UsmType>(usm);
+  request.nbytes = call.integer(3, "nbytes");
+  request.read_only = call.boolean(4, "readOnly");
   const AllocationId id = allocation_id(call.bytes(5, "core"), call.integer(6, "allocationIdAt"));
-  const ClaimId claim = Registry::instance().allocate(call.environment(), backend, device, static_cast<UsmType>(usm),
-                                                      nbytes, read_only, id);
+  request.ipc = static_cast<Ipc>(call.integer(8, "ipc", static_cast<uint32_t>(Ipc::pool)));
+  if (request.ipc != Ipc::standard && !backend.has_ipc_choice()) {
+    throw Failure(FailureKind::argument, "invalid-argument",
+                  std::string("memory of ") + backend.name() + " is exported in one way only");
+  }
+  const ClaimId claim = Registry::instance().allocate(call.environment(), backend, request, id);
   return deliver(call, claim, 7, "allocate.finalizer");
 }
 
@@ -68,7 +69,8 @@ napi_value get(Call& call) {
   const Span core = call.bytes(2, "core");
   Registry& registry = Registry::instance();
   std::array<uint8_t, kMaxVendorHandle> handle;
-  const ExportedHandle exported = registry.get(env, claim, offset, handle.data());
+  const bool synchronize = call.boolean(7, "synchronize");
+  const ExportedHandle exported = registry.get(env, claim, offset, handle.data(), synchronize);
   try {
     if (exported.size > call.integer(4, "handleCapacity")) {
       throw Failure(FailureKind::argument, "capacity",

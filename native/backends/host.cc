@@ -123,7 +123,8 @@ class HostBackend final : public Backend {
     return {device};
   }
 
-  Memory allocate(uint32_t device, UsmType usm, uint64_t nbytes, bool read_only) override {
+  Memory allocate(const AllocateRequest& request) override {
+    const auto& [device, usm, nbytes, read_only, ipc] = request;
     check_device(device);
     check_size(nbytes);
     Memory memory;

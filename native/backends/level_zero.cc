@@ -110,7 +110,8 @@ class LevelZeroBackend final : public Backend {
     return infos;
   }
 
-  Memory allocate(uint32_t index, UsmType usm, uint64_t nbytes, bool read_only) override {
+  Memory allocate(const AllocateRequest& request) override {
+    const auto& [index, usm, nbytes, read_only, ipc] = request;
     if (nbytes == 0) throw Failure(FailureKind::argument, "zero-size", "an allocation has 1 byte or more");
     if (read_only) {
       throw Failure(FailureKind::argument, "not-shareable",

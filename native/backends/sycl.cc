@@ -66,7 +66,8 @@ class SyclBackend final : public Backend {
     return all;
   }
 
-  Memory allocate(uint32_t device, UsmType usm, uint64_t nbytes, bool read_only) override {
+  Memory allocate(const AllocateRequest& request) override {
+    const auto& [device, usm, nbytes, read_only, ipc] = request;
     const SyclDevice& on = sycl_device(device);
     if (nbytes == 0) throw Failure(FailureKind::argument, "zero-size", "an allocation has 1 byte or more");
     if (read_only) {

@@ -5,7 +5,7 @@ import { HEADER, fromHex, fromUuid, seal, type Envelope } from '../../host/core/
 import { asForeign, forged } from '../support/forge.ts'
 import { refused } from '../support/refused.ts'
 import { unmapped } from '../support/unchanged.ts'
-import { NBYTES, allocate, exported } from './support.ts'
+import { NBYTES, allocate, exported, withDescriptor } from './support.ts'
 import type { BackendUnderTest, ContractCase } from './types.ts'
 
 interface Bad {
@@ -82,7 +82,7 @@ export const badInput: ContractCase[] = [
     run(backend) {
       using shared = exported(backend)
       // As its own export, and as another process's with the right descriptor in hand.
-      for (const [bytes, more] of [[shared.bytes, {}], [asForeign(shared.bytes), { descriptor: shared.handle.descriptors[0]! }]] as const) {
+      for (const [bytes, more] of [[shared.bytes, {}], [asForeign(shared.bytes), withDescriptor(shared.handle)]] as const) {
         const bad = make(bytes)
         const error = unmapped(() => refused(open(backend, bad, nbytes, { ...more, ...options }), 'HandleError', code, says))
         assert.equal((error as unknown as { verdict: string }).verdict, code.toLowerCase().replaceAll('_', '-'))
@@ -110,7 +110,7 @@ export const badInput: ContractCase[] = [
     run(backend) {
       using shared = exported(backend)
       const bytes = asForeign(shared.bytes)
-      const options = { descriptor: shared.handle.descriptors[0]! }
+      const options = withDescriptor(shared.handle)
       const codes = new Set<string>()
       unmapped(() => {
         for (let length = 0; length < bytes.length; length++) {
@@ -186,10 +186,11 @@ export const badInput: ContractCase[] = [
     name: 'options are read before the bytes are checked: none of them can change what was checked',
     run(backend) {
       using shared = exported(backend)
-      const bytes = asForeign(shared.bytes)
+      // Another process's where that can be opened in this one.
+      const bytes = backend.openMapped === undefined ? shared.bytes : asForeign(shared.bytes)
       const bad = forged(bytes, (view) => view.setBigUint64(HEADER.nbytes, 1n, true))
       bad[bad.length - 1]! ^= 1
-      const descriptor = shared.handle.descriptors[0]!
+      const descriptor = withDescriptor(shared.handle).descriptor! // none where none is needed
       let reads = 0
       const meddling = {
         get descriptor() {
@@ -215,6 +216,7 @@ export const badInput: ContractCase[] = [
           return []
         },
       }
+      if (backend.descriptors === 'none') return IPCMemoryHandle.open(bytes, backend.selector, undefined, { channel }).close()
       refused(() => IPCMemoryHandle.open(asForeign(shared.bytes), backend.selector, undefined, { channel }), 'HandleError', 'DESCRIPTOR_MISSING', /receive it over an FdChannel/)
     },
   },

@@ -61,10 +61,12 @@ export const elsewhere: ContractCase[] = [
       using shared = exported(backend)
       using other = exported(backend, 2 * NBYTES)
       const importer = await backend.openElsewhere(shared.handle)
-      if (shared.handle.descriptors.length > 0) {
+      if (backend.descriptors !== 'none') {
         assert.equal(await importer.tryOpen(other.bytes), 'ERR_USM_IPC_DESCRIPTOR_MISSING')
         assert.equal(await importer.tryOpen(asForeign(other.bytes)), 'ERR_USM_IPC_DESCRIPTOR_MISSING')
-        assert.equal(await importer.tryOpen(other.bytes, { withDescriptor: shared.handle }), 'ERR_USM_IPC_DESCRIPTOR_MISSING')
+        // Where a descriptor has no identity, the size alone tells some of them apart.
+        const wrong = backend.descriptors === 'identified' ? 'ERR_USM_IPC_DESCRIPTOR_MISSING' : undefined
+        if (wrong !== undefined) assert.equal(await importer.tryOpen(other.bytes, { withDescriptor: shared.handle }), wrong)
       }
       assert.equal(await importer.tryOpen(other.bytes, { withDescriptor: other.handle }), 'ok')
       assert.equal(await importer.tryOpen(shared.bytes), 'ok', 'what it has open already needs no descriptor')

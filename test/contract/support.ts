@@ -1,10 +1,11 @@
-import { IPCMemoryHandle, MemoryUSMDevice, type AllocationOptions, type ExportOptions, type UsmMemory } from '../../host/index.ts'
+import { IPCMemoryHandle, MemoryUSMDevice, type AllocationOptions, type ExportOptions, type OpenOptions, type UsmMemory } from '../../host/index.ts'
+import { ipcOption } from '../support/ipc.ts'
 import type { BackendUnderTest } from './types.ts'
 
 export const NBYTES = 4096
 
 export function allocate(backend: BackendUnderTest, nbytes = NBYTES, options: AllocationOptions = {}): MemoryUSMDevice {
-  return new MemoryUSMDevice(nbytes, { device: backend.selector, ...options })
+  return new MemoryUSMDevice(nbytes, { device: backend.selector, ...ipcOption(), ...options })
 }
 
 /** Byte i is a function of i that no shift of whole pages or words leaves alone. */
@@ -21,7 +22,7 @@ export function bytesOf(memory: UsmMemory, offset = 0, nbytes = memory.nbytes - 
 /** Memory with the pattern in it, and its export. Both close with `using`. */
 export function exported(backend: BackendUnderTest, nbytes = NBYTES, options: ExportOptions & AllocationOptions = {}): Exported {
   const { sharing, device = backend.selector, ...exporting } = options
-  const memory = new MemoryUSMDevice(nbytes, { device, ...(sharing === undefined ? {} : { sharing }) })
+  const memory = new MemoryUSMDevice(nbytes, { device, ...ipcOption(), ...(sharing === undefined ? {} : { sharing }) })
   try {
     memory.copyFrom(pattern(nbytes))
     const handle = new IPCMemoryHandle(memory, exporting)
@@ -30,6 +31,12 @@ export function exported(backend: BackendUnderTest, nbytes = NBYTES, options: Ex
     memory.close()
     throw error
   }
+}
+
+/** The descriptor that goes with it, where one does. */
+export function withDescriptor(handle: IPCMemoryHandle): OpenOptions {
+  const [descriptor] = handle.descriptors
+  return descriptor === undefined ? {} : { descriptor }
 }
 
 export interface Exported extends Disposable {

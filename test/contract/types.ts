@@ -11,6 +11,10 @@ export interface BackendUnderTest {
   /** Its memory can be shared read-only, and viewed from JavaScript. */
   readOnlySharing: boolean
   hostAddressable: boolean
+  /** What travels beside a handle: a file that the envelope names, a descriptor without identity, or nothing. */
+  descriptors: 'identified' | 'opaque' | 'none'
+  /** A mapping outlives the exporter's memory by the driver's contract. */
+  mappingStaysValid: boolean
   /** How many mappings its runtime keeps after they were closed, at most. */
   keepsMappings?: number
   /** Opens as another process would, but in this one: a driver mapping of its own. Absent where the driver refuses that. */

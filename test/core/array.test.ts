@@ -30,7 +30,7 @@ test('the verdict is that of an envelope that shares so many bytes', (t) => {
     const sealed = exports.sealEnd(sealAt, 16384)
     t.is(sealed > 0 ? 'ok' : VERDICTS[-sealed], verdict)
   }
-  t.deepEqual(seen, new Set(['ok', 'bad-array']))
+  t.deepEqual([...seen].sort(), ['bad-array', 'ok'])
 })
 
 test('at its limits', (t) => {

@@ -13,10 +13,11 @@ const entries = JSON.parse(await readFile(new URL('../data/handles.json', import
 
 const UMF: Record<string, string[]> = {
   handleId: ['umf_handle_id'], base: ['umf_base'], pid: ['umf_pid', 'umf_inner_pid'], baseSize: ['umf_base_size', 'umf_inner_size'],
-  offset: ['umf_offset'], fd: ['ze_fd'],
+  offset: ['umf_offset'], fd: ['ze_fd', 'cuda_vmm_fd'],
 }
 const CUDA: Record<string, string[]> = {
   version: ['torch_version'], type: ['torch_type'], observedPid: ['cuda_observed_pid'], observedSize: ['cuda_observed_size'],
+  physicalSize: ['cuda_vmm_size'],
 }
 
 for (const { name, layout, hex, truth } of entries) {

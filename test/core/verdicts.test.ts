@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import test from 'ava'
-import { LAYOUTS, VERDICTS, seal, type ArrayMetadata, type EnvelopeSections, type LayoutName, type VerdictName } from '../../host/core/index.ts'
+import { FURTHER_ROLES, LAYOUTS, VERDICTS, seal, type ArrayMetadata, type EnvelopeSections, type LayoutName, type VerdictName } from '../../host/core/index.ts'
 import { HANDLE_AT, NBYTES, base, baseHandle, baseHeader } from './support/base.ts'
 import { answer, ask, askHandle, type Case } from './support/cases/case.ts'
 import { WITH_ENVELOPE_ONLY, handles } from './support/cases/handles.ts'
@@ -55,6 +55,8 @@ test('what no rule forbids passes: limits, from inside', (t) => {
     { layout: 'level-zero-opaque', change: (v) => v.setBigUint64(HANDLE_AT + 8, 0xf_ffffn, true) },
     { layout: 'level-zero-opaque', change: (v) => v.setUint8(HANDLE_AT + 62, 1) },
     { layout: 'level-zero-classic', change: (v) => v.setUint8(HANDLE_AT + 16, 15) },
+    { layout: 'cuda-vmm', change: (v) => v.setBigUint64(HANDLE_AT, 2n ** 53n - 1n, true) },
+    { layout: 'cuda-vmm', change: (v) => v.setUint32(HANDLE_AT + 8, 0x7fff_ffff, true) },
   ]
   for (const v of valid) t.is(answer({ rule: '', verdict: 'ok', at: 0, ...v }).verdict, 'ok', String(v.change))
 })
@@ -68,7 +70,8 @@ test('what no rule forbids is sealed: lengths and numbers at their limits', (t) 
     { name: 'a' }, { name: 'a'.repeat(255) }, { name: ' ~' },
     { name: '\u00a0\u00bf\u07ff\u0800\u0fff\ud7ff\ue000\uffff\u{10000}\u{3ffff}\u{10ffff}' },
     { unknown: [{ type: 65535, critical: false, bytes: new Uint8Array(8) }] }, { unknown: [{ type: 6, critical: false, bytes: new Uint8Array(0) }] },
-    { further: [{ role: 0xffff_ffff, bytes: new Uint8Array(1) }, { role: 1, bytes: new Uint8Array(1) }] },
+    { further: [{ role: 0xffff_ffff, bytes: new Uint8Array(1) }, { role: 2, bytes: new Uint8Array(1) }, { role: 2, bytes: new Uint8Array(64) }] },
+    { further: [{ role: 2, bytes: new Uint8Array(1) }, { role: FURTHER_ROLES.event, bytes: new Uint8Array(64) }] },
     { descriptors: Array.from({ length: 16 }, () => ({ kind: 'opaque', stDev: 0n, stIno: 0n })) }, { descriptors: [{ kind: 'dma-buf', stDev: 1n, stIno: 0n }] },
   ]
   for (const sections of limits) t.notThrows(() => seal(baseHeader('cuda'), { handle: baseHandle('cuda'), ...sections }), inspect(sections))
@@ -94,7 +97,7 @@ function withoutEnvelope(rule: string, layout: LayoutName): VerdictName {
 }
 
 test('raw handles: layouts and lengths', (t) => {
-  for (const layout of [-1, 0, 9, 255, 0x7fff_ffff]) {
+  for (const layout of [-1, 0, 12, 255, 0x7fff_ffff]) {
     t.deepEqual(askHandle(layout, new Uint8Array(64)), { verdict: 'unknown-layout', at: 0 })
   }
   for (const layout of LAYOUT_NAMES) {
@@ -121,8 +124,8 @@ test('the document has exactly the rules that are tested, with their verdicts', 
 // turn, in a section its own rules before those of its type.
 test('rules are checked in the order of the document', (t) => {
   const place = (c: Case): number[] => {
-    const phase = 'OHSFDANVMUWXCQTEP'.indexOf(c.rule[0]!)
-    const inSections = phase >= 2 && phase <= 14
+    const phase = 'OHSFDANVMUWXCQTKYEP'.indexOf(c.rule[0]!)
+    const inSections = phase >= 2 && phase <= 16
     const body = c.rule[0] !== 'S'
     return [inSections ? 2 : phase, c.section ?? 0, inSections && (body || c.rule === 'S8') ? 1 : 0, RULES.findIndex((r) => r.id === c.rule)]
   }

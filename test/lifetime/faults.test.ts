@@ -92,6 +92,7 @@ async function fill(channel: FdChannel): Promise<number> {
 
 /** Reached by other tests than these: test/native and test/sharing. */
 const ELSEWHERE = ['start', 'peerpidfd', 'mode', 'place', 'probe', 'replace', 'replaced'].map((point) => `channel.${point}`)
+  .concat('event.register', 'event.finalizer') // of backends that have events
 
 /** What is held, and what of the mappings that were made has not been unmapped, or more than once. */
 const everything = (): object => ({ ...counts(), descriptors: openDescriptors(), mapped: unpaired() })

@@ -9,6 +9,7 @@ import { counts, openDescriptors } from '../support/counts.ts'
 import { typescriptWorker } from '../support/typescript_worker.ts'
 import type { BackendUnderTest } from '../contract/types.ts'
 import type { Task } from './children/worker.ts'
+import { ipcOption } from '../support/ipc.ts'
 
 const started = new Set<Worker>()
 test.afterEach.always(async () => {
@@ -31,7 +32,7 @@ async function ask<T>(worker: Worker, task: Task): Promise<T> {
 
 /** Counts as they are before any worker, and the same again when the last has gone. */
 async function leavesNothing(t: ExecutionContext, { selector, keepsMappings = 0 }: BackendUnderTest, action: () => Promise<void>): Promise<void> {
-  new MemoryUSMDevice(4096, { device: selector }).close() // what a driver opens once, it has opened now
+  new MemoryUSMDevice(4096, { device: selector, ...ipcOption() }).close() // what a driver opens once, it has opened now
   const after = (): object => ({
     ...counts(), ...(keepsMappings === 0 ? {} : { mappings: 0 }), environments: ledger({ process: true }).environments,
   })
@@ -116,7 +117,7 @@ export function testWorkers(backend: BackendUnderTest): void {
 
   test.serial('a mapping of one worker\'s is cached for another, and survives the first', async (t) => {
     await leavesNothing(t, backend, async () => {
-      using memory = new MemoryUSMDevice(4096, { device: selector })
+      using memory = new MemoryUSMDevice(4096, { device: selector, ...ipcOption() })
       memory.fill(0x42)
       using handle = new IPCMemoryHandle(memory)
       const bytes = asForeign(handle.toBytes())

@@ -40,7 +40,7 @@ test.serial('there is one device, the same at every look', (t) => {
   t.is(device!.uuid.length, 16)
   t.is(device!.uuid[6]! >> 4, 8, 'RFC 9562 version 8')
   t.is(device!.uuid[8]! >> 6, 2, 'RFC 9562 variant')
-  refused(t, 'argument', 'no-such-device', () => native.allocate(0, 1, 1, 16, false, new Uint8Array(16), 0, holder()))
+  refused(t, 'argument', 'no-such-device', () => native.allocate(0, 1, 1, 16, false, new Uint8Array(16), 0, holder(), 0))
   refused(t, 'argument', 'invalid-argument', () => native.devices(99))
 })
 

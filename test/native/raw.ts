@@ -47,12 +47,12 @@ export interface Options {
 
 export function allocate(nbytes: number, options: Options = {}): number {
   const { id = newId(), usm = USM.device, readOnly = false } = options
-  return native.allocate(0, 0, usm, nbytes, readOnly, core, writeId(id), options.holder ?? holder())
+  return native.allocate(0, 0, usm, nbytes, readOnly, core, writeId(id), options.holder ?? holder(), 0)
 }
 
 /** The vendor handle. */
 export function get(claim: number): Uint8Array {
-  const length = native.get(claim, 0, core, AT.handle, 4096, AT.entries, 1024)
+  const length = native.get(claim, 0, core, AT.handle, 4096, AT.entries, 1024, false)
   return core.slice(AT.handle, AT.handle + length)
 }
 

@@ -1,7 +1,7 @@
 /** One hand-made envelope a layout, with a section of every type: what the cases break. */
-import { seal, type EnvelopeHeader, type EnvelopeKey, type LayoutName } from '../../../host/core/index.ts'
+import { seal, type EnvelopeHeader, type EnvelopeKey, type EnvelopeSections, type LayoutName } from '../../../host/core/index.ts'
 import { HEADER_LENGTH, sectionsOf } from './forge.ts'
-import { BACKEND_OF } from './generate.ts'
+import { BACKEND_OF, EVENT_SIZE, kindOf, neededDescriptors } from './generate.ts'
 import { vendorHandle } from './handles.ts'
 import type { Source } from './source.ts'
 
@@ -24,14 +24,24 @@ const IDENTITY = { stDev: 0x31n, stIno: 0x1234n }
 
 export function baseHeader(layout: LayoutName): EnvelopeHeader {
   return {
-    kind: 'memory', backend: BACKEND_OF[layout], layout, deviceUuid: new Uint8Array(16).fill(0x11),
-    allocationSize: SIZE, offset: OFFSET, nbytes: NBYTES, allocationId: new Uint8Array(16).fill(0x22), pid: PID, startTime: 77n,
+    kind: kindOf(layout), backend: BACKEND_OF[layout], layout, deviceUuid: new Uint8Array(16).fill(0x11),
+    ...extent(layout), allocationId: new Uint8Array(16).fill(0x22), pid: PID, startTime: 77n,
     pidNamespace: 4026531836n, bootId: new Uint8Array(16).fill(0x33), created: CREATED, expires: EXPIRES, nonce: new Uint8Array(16).fill(0x44),
   }
 }
 
+function extent(layout: LayoutName): Pick<EnvelopeHeader, 'allocationSize' | 'offset' | 'nbytes'> {
+  return kindOf(layout) === 'event' ? { allocationSize: EVENT_SIZE, offset: 0, nbytes: EVENT_SIZE } : { allocationSize: SIZE, offset: OFFSET, nbytes: NBYTES }
+}
+
 export function baseHandle(layout: LayoutName): Uint8Array {
   return vendorHandle(SMALLEST, layout, { pid: PID, allocationSize: SIZE, offset: OFFSET, ...IDENTITY })
+}
+
+/** The least sections that an envelope of the layout is valid with. */
+export function leastSections(layout: LayoutName): EnvelopeSections {
+  const descriptors = neededDescriptors(layout, IDENTITY)
+  return { handle: baseHandle(layout), ...(descriptors && { descriptors }) }
 }
 
 const made = new Map<LayoutName, Uint8Array>()
@@ -41,9 +51,9 @@ export function base(layout: LayoutName): Uint8Array {
   if (bytes === undefined) {
     bytes = seal(baseHeader(layout), {
       handle: baseHandle(layout),
-      further: [{ role: 1, bytes: new Uint8Array(12).fill(0x66) }],
-      descriptors: [{ kind: 'memfd', ...IDENTITY }],
-      array: { code: 2, bits: 32, lanes: 1, shape: [4, 8], strides: [8, 1] },
+      further: [{ role: 2, bytes: new Uint8Array(12).fill(0x66) }],
+      descriptors: neededDescriptors(layout, IDENTITY) ?? [{ kind: 'memfd', ...IDENTITY }],
+      array: { code: 2, bits: 32, lanes: 1, shape: [kindOf(layout) === 'event' ? 2 : 4, 8], strides: [8, 1] },
       name: 'weights',
       unknown: [{ type: 6, critical: false, bytes: new Uint8Array(5).fill(0x77) }],
     })

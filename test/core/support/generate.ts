@@ -1,8 +1,8 @@
 /** Everything that can be sealed: all layouts with handles that agree, descriptors, arrays, names, unknown sections. */
 import fc from 'fast-check'
 import {
-  LAYOUTS, toHex, toUuid,
-  type ArrayMetadata, type BackendName, type Envelope, type EnvelopeHeader, type EnvelopeSections, type LayoutName,
+  FURTHER_ROLES, LAYOUTS, toHex, toUuid,
+  type ArrayMetadata, type BackendName, type Envelope, type EnvelopeHeader, type EnvelopeSections, type KindName, type LayoutName,
   type WantedDescriptor,
 } from '../../../host/core/index.ts'
 import { anyPid, vendorHandle, type Shared } from './handles.ts'
@@ -18,26 +18,27 @@ export const BACKEND_OF: Record<LayoutName, BackendName> = {
   host: 'host',
   'sycl-umf-level-zero-v2': 'sycl', 'sycl-umf-level-zero-v1': 'sycl', 'sycl-umf-cuda': 'sycl',
   'level-zero-classic': 'level_zero', 'level-zero-opaque': 'level_zero',
-  cuda: 'cuda', 'torch-cuda': 'cuda',
+  cuda: 'cuda', 'torch-cuda': 'cuda', 'cuda-vmm': 'cuda', 'cuda-pool': 'cuda', 'cuda-event': 'cuda',
 }
+export const kindOf = (layout: LayoutName): KindName => (layout === 'cuda-event' ? 'event' : 'memory')
+/** Bytes of an event's handle, and what an envelope of one says of sizes. */
+export const EVENT_SIZE = 64
 const MAX = Number.MAX_SAFE_INTEGER
 
 export function plan(from: Source): Plan {
   const layout = pick(from, LAYOUT_NAMES)
-  const allocationSize = anyMagnitude(from, 1, MAX)
-  const offset = chance(from, 30) ? 0 : anyMagnitude(from, 0, allocationSize - 1)
-  const nbytes = chance(from, 30) ? allocationSize - offset : anyMagnitude(from, 1, allocationSize - offset)
+  const { allocationSize, offset, nbytes } = kindOf(layout) === 'event' ? { allocationSize: EVENT_SIZE, offset: 0, nbytes: EVENT_SIZE } : range(from)
   const created = anyMagnitude(from, 0, MAX)
   const shared: Shared = { pid: anyPid(from), allocationSize, offset, stDev: from.u64(), stIno: nonZero(from.u64()) }
   const header: EnvelopeHeader = {
-    kind: 'memory', backend: BACKEND_OF[layout], layout, deviceUuid: from.bytes(16), allocationSize, offset, nbytes,
+    kind: kindOf(layout), backend: BACKEND_OF[layout], layout, deviceUuid: from.bytes(16), allocationSize, offset, nbytes,
     allocationId: allocationId(from), pid: shared.pid, startTime: from.u64(), pidNamespace: from.u64(), bootId: from.bytes(16),
     created, expires: chance(from, 50) ? 0 : from.int(created, MAX), nonce: from.bytes(16),
   }
   const sections: EnvelopeSections = { handle: vendorHandle(from, layout, shared) }
   const wanted = descriptors(from, layout, shared)
   if (wanted !== undefined) sections.descriptors = wanted
-  if (chance(from, 30)) sections.further = some(from, 1, 3, () => ({ role: anyMagnitude(from, 1, 0xffff_ffff), bytes: from.bytes(from.int(1, 40)) }))
+  if (chance(from, 30)) sections.further = further(from)
   if (chance(from, 50)) sections.array = array(from, nbytes)
   if (chance(from, 50)) sections.name = name(from)
   if (chance(from, 30)) sections.unknown = unknown(from)
@@ -55,6 +56,7 @@ export function expected({ header: h, sections: s }: Plan, version = { major: 0,
     created: h.created, expires: h.expires, nonce: toHex(h.nonce),
     handle: s.handle,
     further: [...(s.further ?? [])],
+    event: s.further?.find(({ role }) => role === FURTHER_ROLES.event)?.bytes,
     descriptors: (s.descriptors ?? []).map((d) => ({ kind: d.kind, stDev: exact(d.stDev), stIno: exact(d.stIno) })),
     array: s.array && { code: s.array.code, bits: s.array.bits, lanes: s.array.lanes, shape: [...s.array.shape], strides: [...s.array.strides!] },
     name: s.name,
@@ -81,13 +83,34 @@ function some<T>(from: Source, least: number, most: number, one: (i: number) => 
   return Array.from({ length: from.int(least, most) }, (_, i) => one(i))
 }
 
+function range(from: Source): { allocationSize: number; offset: number; nbytes: number } {
+  const allocationSize = anyMagnitude(from, 1, MAX)
+  const offset = chance(from, 30) ? 0 : anyMagnitude(from, 0, allocationSize - 1)
+  const nbytes = chance(from, 30) ? allocationSize - offset : anyMagnitude(from, 1, allocationSize - offset)
+  return { allocationSize, offset, nbytes }
+}
+
+/** Of roles that nobody knows, and an event among them. */
+function further(from: Source): { role: number; bytes: Uint8Array }[] {
+  const handles = some(from, 1, 3, () => ({ role: anyMagnitude(from, FURTHER_ROLES.event + 1, 0xffff_ffff), bytes: from.bytes(from.int(1, 40)) }))
+  if (chance(from, 50)) handles[from.int(0, handles.length - 1)] = { role: FURTHER_ROLES.event, bytes: from.bytes(EVENT_SIZE) }
+  return handles
+}
+
 function descriptors(from: Source, layout: LayoutName, shared: Shared): WantedDescriptor[] | undefined {
-  if (layout === 'host') return [{ kind: 'memfd', stDev: shared.stDev, stIno: shared.stIno }]
+  const wanted = neededDescriptors(layout, shared)
+  if (wanted !== undefined) return wanted
   if (chance(from, 50)) return undefined
   return some(from, 1, chance(from, 10) ? 16 : 3, () => {
     const kind = pick(from, ['memfd', 'dma-buf', 'opaque'] as const)
     return kind === 'opaque' ? { kind, stDev: 0n, stIno: 0n } : { kind, stDev: from.u64(), stIno: nonZero(from.u64()) }
   })
+}
+
+/** Those without which the layout's handle is refused. */
+export function neededDescriptors(layout: LayoutName, { stDev, stIno }: Pick<Shared, 'stDev' | 'stIno'>): WantedDescriptor[] | undefined {
+  if (layout === 'host') return [{ kind: 'memfd', stDev, stIno }]
+  return layout === 'cuda-vmm' || layout === 'cuda-pool' ? [{ kind: 'opaque', stDev: 0n, stIno: 0n }] : undefined
 }
 
 /** Dimensions in any order of strides, with gaps and broadcasts, that reach no further than nbytes. */

@@ -65,6 +65,10 @@ function opaque(from: Source, shared: Shared): Uint8Array {
   return w.u64(age === 2 ? fd : 0).raw(from.bytes(32)).u8(from.int(0, 1)).bytes
 }
 
+function vmm(from: Source, shared: Shared): Uint8Array {
+  return new Writer(32).u64(anyMagnitude(from, shared.allocationSize, Number.MAX_SAFE_INTEGER)).u32(from.int(0, I32)).bytes
+}
+
 function inner(from: Source, shared: Shared): Uint8Array {
   return chance(from, 50) ? classic(from, shared) : opaque(from, shared)
 }
@@ -84,7 +88,11 @@ export function vendorHandle(from: Source, layout: LayoutName, shared: Shared): 
     case 'level-zero-opaque':
       return opaque(from, shared)
     case 'cuda':
+    case 'cuda-pool':
+    case 'cuda-event':
       return from.bytes(64)
+    case 'cuda-vmm':
+      return vmm(from, shared)
     case 'torch-cuda':
       return new Writer(66).u8(2).u8(0x63).raw(from.bytes(64)).bytes
   }

@@ -2,7 +2,7 @@
 import { fromHex, toHex, type ClaimKind, type Core, type Ledger } from '../../../host/core/index.ts'
 import type { Random } from './source.ts'
 
-export const KINDS: ClaimKind[] = ['allocation', 'export', 'mapping', 'view', 'lease']
+export const KINDS: ClaimKind[] = ['allocation', 'export', 'mapping', 'view', 'lease', 'event']
 const FOREIGN = 'c0ffee0000000001'
 
 /** Little-endian digits of a counter. */

@@ -65,7 +65,7 @@ export class Mutator {
     const { bytes, layout, handleAt, handleLength } = this.#templates[template]!
     this.#u8.set(bytes.subarray(handleAt, handleAt + handleLength), this.#at)
     this.length = handleLength
-    this.layout = random.below(16) === 0 ? random.below(12) : layout
+    this.layout = random.below(16) === 0 ? random.below(16) : layout
     for (let i = random.below(3); i > 0; i--) {
       if (random.below(3) === 0) this.#flip()
       else this.#set(this.#at + 2 * random.below(handleLength >> 1), [1, 2, 4, 8][random.below(4)]!)

@@ -5,6 +5,7 @@
 import { FdChannel, IPCMemoryHandle, MemoryUSMDevice, selectDevice } from '../../../host/index.ts'
 import { DEADLINE, hear, say, startChannelThread, startChild } from '../../support/child.ts'
 import { counts, openDescriptors, type Counts } from '../../support/counts.ts'
+import { ipcOption } from '../../support/ipc.ts'
 
 export interface Held extends Counts {
   descriptors: number
@@ -26,7 +27,7 @@ const importer = startChild(new URL('cycle_importer.ts', import.meta.url), {
 let sum = 0
 
 async function cycle(i: number): Promise<void> {
-  using memory = new MemoryUSMDevice(4096, { device })
+  using memory = new MemoryUSMDevice(4096, { device, ...ipcOption() })
   memory.fill(i & 0xff)
   sum += i & 0xff
   using part = kind === 'pooled'

@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import { addon } from '../../../host/addon.ts'
 import { IPCMemoryHandle, MemoryUSMDevice, MemoryUSMHost, ledger, type UsmMemory } from '../../../host/index.ts'
 import { asForeign } from '../../support/forge.ts'
+import { ipcOption } from '../../support/ipc.ts'
 
 export type Task =
   | { do: 'cycle'; times: number }
@@ -23,7 +24,7 @@ function keep<T extends { close(): void }>(thing: T): T {
 }
 
 function holdEverything(): void {
-  const memory = keep(new MemoryUSMDevice(8192, { device }))
+  const memory = keep(new MemoryUSMDevice(8192, { device, ...ipcOption() }))
   const host = keep(new MemoryUSMHost(4096, { device }))
   const handle = keep(new IPCMemoryHandle(memory))
   const [descriptor] = handle.descriptors
@@ -34,7 +35,7 @@ function holdEverything(): void {
 }
 
 function cycle(): void {
-  using memory = new MemoryUSMDevice(4096, { device })
+  using memory = new MemoryUSMDevice(4096, { device, ...ipcOption() })
   using handle = new IPCMemoryHandle(memory)
   using self = IPCMemoryHandle.open(handle.toBytes(), device)
   using mapped = IPCMemoryHandle.open(asForeign(handle.toBytes()), device, undefined, { descriptor: handle.descriptors[0]! })
@@ -63,7 +64,7 @@ function run(task: Task): unknown {
     case 'exit':
       return process.exit(3)
     case 'export': {
-      const memory = keep(new MemoryUSMDevice(4096, { device }))
+      const memory = keep(new MemoryUSMDevice(4096, { device, ...ipcOption() }))
       memory.fill(0x42)
       const handle = keep(new IPCMemoryHandle(memory))
       return { bytes: handle.toBytes(), claim: ledger().records[0]!.token }
@@ -85,7 +86,7 @@ function run(task: Task): unknown {
         codeOf(() => native.end(task.claim)), codeOf(() => native.info(task.claim)), codeOf(() => native.read(task.claim, 0, bytes)),
         codeOf(() => native.write(task.claim, 0, bytes)), codeOf(() => native.fill(task.claim, 0, 1, 0)),
         codeOf(() => native.view(task.claim, 0, 1)), codeOf(() => native.claim(task.claim, 2, {})), codeOf(() => native.put(task.claim)),
-        codeOf(() => native.get(task.claim, 0, bytes, 0, 16, 0, 16)), codeOf(() => native.exportDescriptor(task.claim, {})),
+        codeOf(() => native.get(task.claim, 0, bytes, 0, 16, 0, 16, false)), codeOf(() => native.exportDescriptor(task.claim, {})),
         codeOf(() => native.descriptorNumber(task.claim)), codeOf(() => native.copy(task.claim, 0, task.claim, 0, 1)),
       ]
     }

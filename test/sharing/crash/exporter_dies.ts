@@ -1,6 +1,7 @@
 /** The exporter is killed at each of its steps. Two importers and a new exporter on the same path go on. */
 import test, { type ExecutionContext } from 'ava'
 import { EXPORTER_STEPS, type Step } from '../../../host/sharing/steps.ts'
+import { mappingsOutlive } from '../../support/ipc.ts'
 import type { Party } from './party.ts'
 import type { Held } from './protocol.ts'
 import { Stage, becauseOfADeath, held, holds, millisecondsAfter, type Victim } from './stage.ts'
@@ -112,7 +113,7 @@ export function exporterDies(device: string, victims: Victim[], kept = 0): void 
           // What it has mapped is good until it is closed.
           for (const memory of opened.get(importer)!) {
             t.deepEqual(await importer.do({ do: 'check', memory }), [memory === 'x' ? 1 : 2])
-            t.like(await importer.do({ do: 'lease', memory }), { state: 'exporter-gone', mappingStaysValid: true, aborted: true })
+            t.like(await importer.do({ do: 'lease', memory }), { state: 'exporter-gone', mappingStaysValid: mappingsOutlive(), aborted: true })
             await importer.do({ do: 'close memory', memory })
           }
           const refusal = await t.throwsAsync(importer.do({ do: 'list' }))

@@ -13,7 +13,7 @@ import { held, holds } from './stage.ts'
 /** Longer than any test: who waits for it has failed. */
 const FOR_EVER = 100_000
 
-export function testLifetime({ selector, hostAddressable, keepsMappings = 0 }: BackendUnderTest): void {
+export function testLifetime({ selector, hostAddressable, mappingStaysValid, keepsMappings = 0 }: BackendUnderTest): void {
   const folder = mkdtempSync(join(tmpdir(), 'usm-ipc-lifetime-'))
   const parties = new Parties(selector)
   const path = join(folder, 'exporter.sock')
@@ -106,7 +106,7 @@ export function testLifetime({ selector, hostAddressable, keepsMappings = 0 }: B
     t.true(await pending(unpublished))
     await refuses(t, importer.do({ do: 'open', name: 'x', memory: 'again' }), 'NO_SUCH_NAME')
     await reads('x', 1)
-    t.like(await lease('x'), { state: 'live', aborted: false, mappingStaysValid: true })
+    t.like(await lease('x'), { state: 'live', aborted: false, mappingStaysValid })
     t.is((await leases()).length, 1)
     t.is((await exporter.counts()).resources > before[0]!.resources, true, 'the driver\'s memory is still there')
     await importer.do({ do: 'close memory', memory: 'x' })
@@ -157,7 +157,7 @@ export function testLifetime({ selector, hostAddressable, keepsMappings = 0 }: B
     const mark = importer.events.length
     const unpublished = exporter.do({ do: 'unpublish', name: 'x', revoke: true, graceMs: FOR_EVER })
     t.like(await importer.event({ event: 'revoked' }, mark), { name: 'x', graceMs: FOR_EVER })
-    t.like(await lease('x'), { state: 'revoked', aborted: true, reason: 'ERR_USM_IPC_REVOKED', mappingStaysValid: true })
+    t.like(await lease('x'), { state: 'revoked', aborted: true, reason: 'ERR_USM_IPC_REVOKED', mappingStaysValid })
     await refuses(t, importer.do({ do: 'open', name: 'x', memory: 'again' }), 'NO_SUCH_NAME')
     t.true(await pending(unpublished))
     await reads('x', 1)
@@ -383,7 +383,7 @@ export function testLifetime({ selector, hostAddressable, keepsMappings = 0 }: B
     await party.do({ do: 'close memory', memory: 'x' })
     await end(t, party)
     await reads('x', 5)
-    t.like(await lease('x'), { mappingStaysValid: true, aborted: true })
+    t.like(await lease('x'), { mappingStaysValid, aborted: true })
     await importer.do({ do: 'close memory', memory: 'x' })
     await importer.do({ do: 'close session', session: 'other' })
   })

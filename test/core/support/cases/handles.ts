@@ -1,4 +1,4 @@
-import { LAYOUTS, type LayoutName } from '../../../../host/core/index.ts'
+import { HEADER, LAYOUTS, type LayoutName } from '../../../../host/core/index.ts'
 import { HANDLE_AT, PID, SIZE, baseHandle } from '../base.ts'
 import { both, u32, u64, u8, type Case } from './case.ts'
 
@@ -88,7 +88,20 @@ export const handles: Case[] = [
     ['T1', 'handle-unknown-version', 0, u8(0, 1)],
     ['T2', 'handle-unknown-type', 1, u8(1, 0x78)],
   ]),
+  ...rows('cuda-vmm', 0, [
+    ['K1', 'handle-zero-size', 0, u64(0, 0n)],
+    ['K2', 'size-too-large', 0, u64(0, 2n ** 53n)],
+    ['K2', 'size-too-large', 0, u64(0, 2n ** 64n - 1n)],
+    ['K3', 'handle-negative-fd', 8, u32(8, minus(1))],
+    ['K4', 'handle-padding', 12, u8(12, 1)],
+    ['K4', 'handle-padding', 12, u8(16, 0x80)],
+    ['K4', 'handle-padding', 12, u8(31, 1)],
+    ['K5', 'handle-disagrees', 0, u64(0, BigInt(SIZE - 1))],
+  ]),
+  ...[HEADER.allocation_size, HEADER.nbytes].map((at): Case => ({
+    rule: 'Y1', verdict: 'handle-disagrees', layout: 'cuda-event', section: 1, at: HANDLE_AT, change: u64(at, at === HEADER.nbytes ? 63n : 65n),
+  })),
 ]
 
 /** Rules that a raw handle is free of: they compare it with the envelope around it. */
-export const WITH_ENVELOPE_ONLY = new Set(['U2', 'W2', 'U6', 'U7', 'U8', 'M6', 'C3', 'Q9', 'Q10'])
+export const WITH_ENVELOPE_ONLY = new Set(['U2', 'W2', 'U6', 'U7', 'U8', 'M6', 'C3', 'Q9', 'Q10', 'K5', 'Y1'])

@@ -1,12 +1,14 @@
-import { HEADER, SECTIONS } from '../../../../host/core/index.ts'
+import { HEADER, type LayoutName } from '../../../../host/core/index.ts'
 import { HANDLE_AT, sectionAt } from '../base.ts'
 import { HEADER_LENGTH, fixCrc } from '../forge.ts'
 import { both, flip, u16, u32, u64, u8, type Case } from './case.ts'
 
-const at = (type: number): number => sectionAt('host', type)
+const at = (type: number, layout: LayoutName = 'host'): number => sectionAt(layout, type)
 const [HANDLE, FURTHER, DESCRIPTORS, ARRAY, NAME, UNKNOWN] = [1, 2, 3, 4, 5, 6] as const
 const HOST = HEADER_LENGTH
-const bytes = (type: number): number => at(type) + 8
+/** Of a further handle. */
+const EVENT = 1
+const bytes = (type: number, layout: LayoutName = 'host'): number => at(type, layout) + 8
 
 /** Rules that hold for every section, here broken in one each. */
 export const sections: Case[] = [
@@ -34,6 +36,16 @@ export const sections: Case[] = [
   { rule: 'E3', verdict: 'missing-descriptor-entry', at: HANDLE_AT, alone: true, change: (v, b) => without(v, b, DESCRIPTORS) },
   { rule: 'E3', verdict: 'missing-descriptor-entry', at: at(DESCRIPTORS), alone: true, change: twoEntries },
   { rule: 'E4', verdict: 'missing-descriptor-entry', at: bytes(DESCRIPTORS), change: u32(bytes(DESCRIPTORS), 2) },
+  ...(['cuda-vmm', 'cuda-pool'] as const).flatMap((layout): Case[] => {
+    const entries = bytes(DESCRIPTORS, layout)
+    const identified = (kind: number): Case['change'] & {} => both(u32(entries, kind), u64(entries + 8, 1n))
+    return [
+      { rule: 'E3', verdict: 'missing-descriptor-entry', at: HANDLE_AT, layout, alone: true, change: (v, b) => without(v, b, DESCRIPTORS, layout) },
+      { rule: 'E3', verdict: 'missing-descriptor-entry', at: entries - 8, layout, alone: true, change: (v, b) => twoEntries(v, b, layout) },
+      { rule: 'E4', verdict: 'missing-descriptor-entry', at: entries, layout, change: identified(1) },
+      { rule: 'E4', verdict: 'missing-descriptor-entry', at: entries, layout, change: identified(2) },
+    ]
+  }),
   { rule: 'E5', verdict: 'handle-disagrees', at: HOST + 8, change: u64(bytes(DESCRIPTORS) + 8, 0x32n) },
   { rule: 'E6', verdict: 'handle-disagrees', at: HOST + 16, change: u64(bytes(DESCRIPTORS) + 16, 0x1235n) },
 ]
@@ -53,6 +65,9 @@ export const bodies: Case[] = [
   { ...further('F1', 0, (v, b) => emptied(v, b, FURTHER)), alone: true },
   further('F1', 0, u32(bytes(FURTHER), 0)),
   further('F1', 0, u32(bytes(FURTHER) + 4, 1)),
+  further('F2', 0, u32(bytes(FURTHER), EVENT)),
+  ...[1, 63, 65, 128].map((length): Case => ({ ...further('F2', 0, (v, b) => events(v, b, length)), alone: true })),
+  { ...further('F3', 8 + 8 + 64, (v, b) => events(v, b, 64, 64)), alone: true },
   { ...descriptors('D1', 0, (v, b) => emptied(v, b, DESCRIPTORS)), alone: true },
   { ...descriptors('D1', 0, manyEntries), alone: true },
   descriptors('D1', 0, (v, b) => shortened(v, b, DESCRIPTORS, 23)),
@@ -102,8 +117,19 @@ function utf8(...head: number[]) {
 }
 
 // The envelope without the first section of a type.
-function without(v: DataView, b: Uint8Array, type: number): Uint8Array {
-  return spliced(v, b, at(type), 8 + Math.ceil(v.getUint32(at(type) + 4, true) / 8) * 8, new Uint8Array(0), -1)
+function without(v: DataView, b: Uint8Array, type: number, layout: LayoutName = 'host'): Uint8Array {
+  return spliced(v, b, at(type, layout), 8 + Math.ceil(v.getUint32(at(type, layout) + 4, true) / 8) * 8, new Uint8Array(0), -1)
+}
+
+// Events of these lengths instead of the further handle.
+function events(v: DataView, b: Uint8Array, ...lengths: number[]): Uint8Array {
+  const sections = lengths.flatMap((length) => {
+    const section = new Uint8Array(8 + 8 + Math.ceil(length / 8) * 8)
+    new Uint32Array(section.buffer).set([FURTHER | (1 << 16), 8 + length, EVENT])
+    section.fill(0x66, 16, 16 + length)
+    return [...section]
+  })
+  return spliced(v, b, at(FURTHER), 8 + sectionSize(FURTHER), Uint8Array.from(sections), lengths.length - 1)
 }
 
 // [at, at + length) replaced, the header's counts with it.
@@ -143,13 +169,13 @@ function entry(): Uint8Array {
   return e
 }
 
-function twoEntries(v: DataView, b: Uint8Array): Uint8Array {
-  v.setUint32(at(SECTIONS.descriptors) + 4, 48, true)
-  return spliced(v, b, bytes(DESCRIPTORS) + 24, 0, entry(), 0)
+function twoEntries(v: DataView, b: Uint8Array, layout: LayoutName = 'host'): Uint8Array {
+  v.setUint32(at(DESCRIPTORS, layout) + 4, 48, true)
+  return spliced(v, b, bytes(DESCRIPTORS, layout) + 24, 0, entry(), 0)
 }
 
 function manyEntries(v: DataView, b: Uint8Array): Uint8Array {
-  v.setUint32(at(SECTIONS.descriptors) + 4, 17 * 24, true)
+  v.setUint32(at(DESCRIPTORS) + 4, 17 * 24, true)
   return spliced(v, b, bytes(DESCRIPTORS), 24, new Uint8Array(Array.from({ length: 17 }, entry).flatMap((e) => [...e])), 0)
 }
 

@@ -13,6 +13,7 @@ import { counts, openDescriptors } from '../../../support/counts.ts'
 import { collectUntil } from '../../../support/gc.ts'
 import { typescriptWorker } from '../../../support/typescript_worker.ts'
 import { lastWords, now, type Command, type Event, type Held, type Message } from '../protocol.ts'
+import { ipcOption } from '../../../support/ipc.ts'
 
 const device = process.argv[2]!
 const control = FdChannel.adopt(3)
@@ -53,7 +54,7 @@ async function connected(path: string, name = 'session'): Promise<Session> {
 async function run(command: Command): Promise<unknown> {
   switch (command.do) {
     case 'allocate': {
-      const made = new MemoryUSMDevice(command.nbytes ?? 65536, { device })
+      const made = new MemoryUSMDevice(command.nbytes ?? 65536, { device, ...ipcOption() })
       made.fill(command.byte)
       memories.set(command.memory, made)
       return

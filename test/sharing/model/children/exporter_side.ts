@@ -4,6 +4,7 @@ import { encode } from '../../../support/child.ts'
 import { secret } from '../keys.ts'
 import { contentOf, patternOf } from '../pattern.ts'
 import type { Ask, Look, Reply } from '../protocol.ts'
+import { ipcOption } from '../../../support/ipc.ts'
 
 export class ExporterSide {
   readonly #selector: string
@@ -25,7 +26,7 @@ export class ExporterSide {
         return {}
       }
       case 'allocate': {
-        const memory = new MemoryUSMDevice(ask.nbytes, { device: this.#selector })
+        const memory = new MemoryUSMDevice(ask.nbytes, { device: this.#selector, ...ipcOption() })
         memory.copyFrom(patternOf(ask.seed, ask.nbytes))
         this.#memories.set(ask.memory, memory)
         return {}
