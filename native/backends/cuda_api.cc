@@ -1,0 +1,108 @@
+#include "backends/cuda_api.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+namespace usm_ipc {
+namespace {
+
+constexpr char kLibrary[] = "libcuda.so.1";
+
+struct Loaded {
+  CudaApi api;
+  std::string why;  // not: ""
+};
+
+template <typename Function>
+void find(void* library, const char* name, Function*& function, std::string& missing) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  if (function == nullptr) missing += std::string(missing.empty() ? "" : ", ") + name;
+}
+
+Loaded load() {
+  Loaded loaded;
+  const char* const asked = std::getenv("USM_IPC_CUDA_DRIVER");
+  const std::string path = asked == nullptr || *asked == '\0' ? kLibrary : asked;
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const error = ::dlerror();
+    loaded.why = std::string("there is no CUDA driver (") + (error == nullptr ? path : error) +
+                 "); install NVIDIA's driver; in a container use its container toolkit (docker run --gpus all)";
+    return loaded;
+  }
+  std::string missing;
+#define USM_IPC_FIND(name) find(library, #name, loaded.api.name, missing);
+  USM_IPC_CUDA_FUNCTIONS(USM_IPC_FIND)
+#undef USM_IPC_FIND
+  loaded.api.software = ::dlsym(library, "usm_ipc_software_cuda") != nullptr;
+  if (!missing.empty()) {
+    loaded.why = path + " has no " + missing + ": it is a stub or too old; install NVIDIA's driver of CUDA 11.4 or newer";
+  }
+  return loaded;
+}
+
+const char* advice_for(cu::Result result) {
+  switch (result) {
+    case cu::kOutOfMemory: return "the device has not this much memory free";
+    case cu::kNotInitialized:
+    case cu::kDeinitialized: return "the process was forked after CUDA had been used, or is ending; start it with exec";
+    case cu::kNoDevice: return "there is no CUDA device, or CUDA_VISIBLE_DEVICES hides them";
+    case cu::kContextIsDestroyed:
+      return "the device's primary context was reset (cudaDeviceReset), and its memory is gone; allocate anew";
+    case cu::kSystemDriverMismatch:
+    case cu::kCompatNotSupportedOnDevice: return "the driver library and the kernel's driver do not fit together";
+    case cu::kEccUncorrectable:
+    case cu::kIllegalAddress:
+    case cu::kLaunchTimeout:
+    case cu::kLaunchFailed: return "the process's CUDA context is lost: end it, and start again";
+    default: return "";
+  }
+}
+
+struct Initialization {
+  std::mutex mutex;
+  std::atomic<const CudaApi*> done{nullptr};
+};
+
+}  // namespace
+
+const CudaApi& cuda() {
+  static const auto* const loaded = new Loaded(load());  // never destroyed: threads may outlive static destruction
+  static auto* const initialization = new Initialization;
+  if (const CudaApi* const api = initialization->done.load(std::memory_order_acquire)) return *api;
+  if (!loaded->why.empty()) throw Failure(FailureKind::state, "no-driver", loaded->why);
+  std::lock_guard<std::mutex> lock(initialization->mutex);
+  const cu::Result result = loaded->api.cuInit(0);
+  if (result != cu::kSuccess) {
+    const char* name = nullptr;
+    loaded->api.cuGetErrorName(result, &name);
+    throw driver_failure("cuda", "cuInit", name == nullptr ? "unknown" : name, result, advice_for(result));
+  }
+  initialization->done.store(&loaded->api, std::memory_order_release);
+  return loaded->api;
+}
+
+std::string cuda_result_name(cu::Result result) {
+  const char* name = nullptr;
+  if (cuda().cuGetErrorName(result, &name) != cu::kSuccess || name == nullptr) return "CUDA_ERROR_" + std::to_string(result);
+  return name;
+}
+
+void require_cuda(const char* call, cu::Result result, const std::string& advice) {
+  if (result == cu::kSuccess) return;
+  const std::string own = advice_for(result);
+  throw driver_failure("cuda", call, cuda_result_name(result).c_str(), result, advice.empty() ? own : advice);
+}
+
+Failure cuda_failure(const char* call, const char* reason, const std::string& message) {
+  Failure failure(FailureKind::driver, reason, message);
+  failure.backend = "cuda";
+  failure.call = call;
+  failure.result = reason;
+  return failure;
+}
+
+}  // namespace usm_ipc

@@ -1,0 +1,48 @@
+// The devices that the driver shows to this process, each with its primary context.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend.h"
+#include "backends/cuda_api.h"
+
+namespace usm_ipc {
+
+struct CudaDevice {
+  cu::Device device = 0;
+  DeviceInfo info{};
+
+  // The primary context, retained at first use and kept. Everything else in the process that uses CUDA's runtime is in it.
+  cu::Context context();
+  bool has(cu::DeviceAttribute attribute) const;
+
+ private:
+  std::mutex mutex_;
+  cu::Context context_ = nullptr;
+};
+
+using CudaDevices = std::vector<std::unique_ptr<CudaDevice>>;
+
+// One at least. The first success is kept; until then each call tries again. Throws Failure{state, "no-driver"} or the
+// failure of a driver's call.
+const CudaDevices& cuda_devices();
+
+// Throws Failure{argument, "no-such-device"} too.
+CudaDevice& cuda_device(uint32_t index);
+
+// While it lives, the device's primary context is the thread's current one.
+class CudaScope {
+ public:
+  explicit CudaScope(CudaDevice& device);
+  explicit CudaScope(uint32_t index) : CudaScope(cuda_device(index)) {}
+  CudaScope(const CudaScope&) = delete;
+  CudaScope& operator=(const CudaScope&) = delete;
+  ~CudaScope();
+
+ private:
+  bool pushed_ = false;
+};
+
+}  // namespace usm_ipc
