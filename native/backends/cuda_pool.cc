@@ -1,5 +1,7 @@
 // Stream-ordered memory. The pool's descriptor travels, and 64 bytes that say which of its allocations is meant.
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "backends/cuda_memory.h"
@@ -22,6 +24,33 @@ void free_now(cu::DevicePtr pointer) noexcept {
   cuda().cuMemFreeAsync(pointer, nullptr);
   cuda().cuStreamSynchronize(nullptr);
 }
+
+// The driver gives one address for all imports of an allocation, and unmaps it with the first that is freed (seen with
+// driver 580): here it is freed with the last.
+class Imports {
+ public:
+  static Imports& instance() {
+    static Imports* const imports = new Imports;  // never destroyed: finalizers may close at exit
+    return *imports;
+  }
+
+  void add(cu::DevicePtr pointer) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++counts_[pointer];
+  }
+
+  void remove(cu::DevicePtr pointer) noexcept {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = counts_.find(pointer);
+    if (found == counts_.end() || --found->second > 0) return;
+    counts_.erase(found);
+    free_now(pointer);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<cu::DevicePtr, uint64_t> counts_;
+};
 
 }  // namespace
 
@@ -56,14 +85,16 @@ void pool_free(Memory& memory) noexcept {
 ExportedHandle pool_get(Memory& memory, uint8_t* out) {
   CudaState& state = state_of(memory);
   if (!state.fd) {
+    int number = -1;
+    USM_IPC_CUDA(cuMemPoolExportToShareableHandle, &number, state.pool, cu::kMemHandlePosixFd, 0);
+    UniqueFd fd(number);
+    // The driver exports a pointer only of a pool that was exported before.
     if (state.handle.empty()) {
       cu::MemPoolPtrExportData data{};
       USM_IPC_CUDA(cuMemPoolExportPointer, &data, address_of(memory));
       state.handle.assign(data.reserved, data.reserved + kHandleSize);
     }
-    int fd = -1;
-    USM_IPC_CUDA(cuMemPoolExportToShareableHandle, &fd, state.pool, cu::kMemHandlePosixFd, 0);
-    state.fd = UniqueFd(fd);
+    state.fd = std::move(fd);
   }
   std::memcpy(out, state.handle.data(), kHandleSize);
   return {Layout::cuda_pool, kHandleSize, {{DescriptorKind::opaque, 0, 0}}};
@@ -89,11 +120,12 @@ Memory pool_open(const CudaDevice& device, const OpenRequest& request) {
   const char* const call = "cuMemPoolImportPointer";
   require_cuda(call, cuda().cuMemPoolImportPointer(&pointer, pool.pool, &data),
                "the handle is of another pool than the descriptor beside it");
+  Imports::instance().add(pointer);
   try {
     check_owner(device, pointer, call);
     memory.nbytes = bytes_from(cuda_range(pointer), pointer);
   } catch (...) {
-    if (pointer != 0) free_now(pointer);
+    Imports::instance().remove(pointer);
     throw;
   }
   memory.base = pointer_to(pointer);
@@ -102,6 +134,9 @@ Memory pool_open(const CudaDevice& device, const OpenRequest& request) {
   return memory;
 }
 
-void pool_close(Memory& memory) noexcept { pool_free(memory); }
+void pool_close(Memory& memory) noexcept {
+  Imports::instance().remove(address_of(memory));
+  cuda().cuMemPoolDestroy(std::exchange(state_of(memory).pool, nullptr));
+}
 
 }  // namespace usm_ipc

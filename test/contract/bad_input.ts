@@ -35,7 +35,7 @@ function withSection(bytes: Uint8Array, critical: boolean): Uint8Array {
     pidNamespace: BigInt(e.pidNamespace), bootId: fromUuid(e.bootId) ?? fromHex(e.bootId)!, created: e.created, expires: e.expires, nonce: fromHex(e.nonce)!,
   }
   const descriptors = e.descriptors.map(({ kind, stDev, stIno }) => ({ kind, stDev: BigInt(stDev), stIno: BigInt(stIno) }))
-  const sealed = seal(header, { handle: e.handle, descriptors, unknown: [{ type: 900, critical: false, bytes: new Uint8Array(8) }] })
+  const sealed = seal(header, { handle: e.handle, ...(descriptors.length > 0 && { descriptors }), unknown: [{ type: 900, critical: false, bytes: new Uint8Array(8) }] })
   // No core of this version seals a critical one.
   return critical ? forged(sealed, (view) => view.setUint8(sealed.length - 4 - 16 + 2, 1)) : sealed
 }

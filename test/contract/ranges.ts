@@ -12,6 +12,7 @@ const HUGE: Partial<Record<string, [code: string, says: RegExp, result: RegExp]>
   host: ['SYSTEM_CALL_FAILED', /bytes were asked for/, /^ENOMEM$/],
   level_zero: ['DRIVER_CALL_FAILED', /zeMemAllocDevice failed/, /^ZE_RESULT_ERROR_(OUT_OF_DEVICE_MEMORY|UNSUPPORTED_SIZE)$/],
   sycl: ['DRIVER_CALL_FAILED', /malloc_device/, /./],
+  cuda: ['DRIVER_CALL_FAILED', /cuMem\w+ failed.*not this much memory free/, /^CUDA_ERROR_OUT_OF_MEMORY$/],
 }
 
 export const ranges: ContractCase[] = [

@@ -132,7 +132,7 @@ export const views: ContractCase[] = [
     collects: true,
     async run(backend) {
       using shared = exported(backend)
-      using mapped = backend.openMapped!(shared.handle)
+      using mapped = backend.openMapped?.(shared.handle) ?? IPCMemoryHandle.open(shared.bytes, backend.selector)
       for (const memory of [shared.memory, mapped]) refused(() => memory.view(), 'StateError', 'NOT_HOST_ADDRESSABLE', /use copyTo\(\) and copyFrom\(\)/)
       for (const memory of [new MemoryUSMHost(NBYTES, { device: backend.selector }), new MemoryUSMShared(NBYTES, { device: backend.selector })]) {
         readAndWrite(memory)
