@@ -156,6 +156,8 @@ class Backend {
 
   // Waits until the device has done what this process gave it, so that an importer sees all of it. Not under the registry's lock.
   virtual void synchronize(const Memory& memory) {}
+  // Whether the driver rounds sizes up, and what is beyond them belongs to the allocation.
+  virtual bool pads() { return false; }
   // Whether a mapping of this memory, which is this process's, can be opened beside it.
   virtual bool opens_own(const Memory& memory) { return true; }
   // Null where it has none.

@@ -118,8 +118,7 @@ ClaimId Registry::adopt(EnvironmentId env, Backend& backend, uint32_t device, vo
   resource.allocation_nbytes = resource.memory.nbytes;
   fault_point("allocate.register");
   Resource* const own = all.allocation_at(backend, pointer);
-  if (own != nullptr && own->memory.base == resource.memory.base) {
-    // What a driver rounds a size up to has nobody else in it.
+  if (own != nullptr && own->memory.base == resource.memory.base && backend.pads()) {
     resource.memory.nbytes = resource.allocation_nbytes = own->memory.nbytes;
     resource.memory.has_neighbours = false;
   }

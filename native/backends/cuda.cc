@@ -79,6 +79,7 @@ class CudaBackend final : public Backend {
   }
 
   bool has_ipc_choice() override { return true; }
+  bool pads() override { return true; }
 
   Memory allocate(const AllocateRequest& request) override {
     CudaDevice& device = cuda_device(request.device);

@@ -33,10 +33,13 @@ export function syclBackend(adapter: 'v1' | 'v2'): BackendUnderTest {
   return backend('sycl', { name: 'sycl', variant: adapter, readOnlySharing: false, hostAddressable: false, keepsMappings: 64 })
 }
 
+export function cudaVariables(ipc: IpcChoice): Record<string, string> {
+  return { USM_IPC_TEST_IPC: ipc, ...(onGpu ? {} : { USM_IPC_CUDA_DRIVER: `${addonFolder}/test-drivers/libcuda.so.1` }) }
+}
+
 /** On the software driver, or on the first device of a real one where `npm run test:gpu` asks for that. */
 export function cudaBackend(ipc: IpcChoice): BackendUnderTest {
-  process.env['USM_IPC_TEST_IPC'] = ipc
-  if (!onGpu) process.env['USM_IPC_CUDA_DRIVER'] = `${addonFolder}/test-drivers/libcuda.so.1`
+  Object.assign(process.env, cudaVariables(ipc))
   const made = backend('cuda', { name: 'cuda', variant: ipc, readOnlySharing: false, hostAddressable: false })
   Object.assign(made, { descriptors: ipc === 'legacy' ? 'none' : 'opaque', mappingStaysValid: mappingsOutlive() })
   // CUDA opens no legacy handle in the process that made it.

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HEADER } from '../../../host/core/index.ts'
 import { decode, encode } from '../../support/child.ts'
+import { cudaVariables } from '../../support/backends.ts'
 import { forged } from '../../support/forge.ts'
 import { Parties, Refused, type Party } from './party.ts'
 import { held, holds } from './stage.ts'
@@ -29,6 +30,7 @@ const RUNS: { title: string; selector: string; kind: Kind; env: Record<string, s
   { title: 'level_zero, classic', selector: 'level_zero', kind: 'own', env: { ...SOFTWARE, USM_IPC_ZE_HANDLES: 'classic' } },
   { title: 'level_zero, opaque with a mirror', selector: 'level_zero', kind: 'own', env: { ...SOFTWARE, USM_IPC_ZE_HANDLES: 'opaque-mirror' } },
   { title: 'level_zero, blocks of a slab', selector: 'level_zero', kind: 'slab', env: { ...SOFTWARE, USM_IPC_ZE_HANDLES: 'opaque-mirror' } },
+  ...(['legacy', 'fd', 'pool'] as const).map((ipc) => ({ title: `cuda, ${ipc}`, selector: 'cuda', kind: 'own' as const, env: cudaVariables(ipc) })),
   { title: 'sycl v1', selector: 'sycl', kind: 'own', env: sycl('0', false), kept: 64 },
   { title: 'sycl v2', selector: 'sycl', kind: 'own', env: sycl('1', false), kept: 64 },
   { title: 'sycl v1, blocks of its pool', selector: 'sycl', kind: 'pooled', env: sycl('0', true), kept: 64 },

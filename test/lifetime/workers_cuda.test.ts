@@ -1,0 +1,4 @@
+import { cudaBackend } from '../support/backends.ts'
+import { testWorkers } from './workers.ts'
+
+testWorkers(cudaBackend('fd'))
