@@ -81,6 +81,17 @@ CudaScope::CudaScope(CudaDevice& device) {
   pushed_ = true;
 }
 
+CudaScope::CudaScope(uint32_t index, std::nothrow_t) noexcept {
+  try {
+    const cu::Context wanted = cuda_device(index).context();
+    cu::Context current = nullptr;
+    if (cuda().cuCtxGetCurrent(&current) == cu::kSuccess && current == wanted) return;
+    // Once more: what is not given back now never is.
+    pushed_ = cuda().cuCtxPushCurrent_v2(wanted) == cu::kSuccess || cuda().cuCtxPushCurrent_v2(wanted) == cu::kSuccess;
+  } catch (const Failure&) {
+  }
+}
+
 CudaScope::~CudaScope() {
   cu::Context popped = nullptr;
   if (pushed_) cuda().cuCtxPopCurrent_v2(&popped);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "backend.h"
@@ -37,6 +38,8 @@ class CudaScope {
  public:
   explicit CudaScope(CudaDevice& device);
   explicit CudaScope(uint32_t index) : CudaScope(cuda_device(index)) {}
+  // For giving back: goes on without the context where there is none to be had.
+  CudaScope(uint32_t index, std::nothrow_t) noexcept;
   CudaScope(const CudaScope&) = delete;
   CudaScope& operator=(const CudaScope&) = delete;
   ~CudaScope();

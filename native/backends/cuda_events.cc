@@ -43,7 +43,10 @@ class CudaEvents final : public Events {
     return {device, event};
   }
 
-  void destroy(Event& event) noexcept override { cuda().cuEventDestroy_v2(of(event)); }
+  void destroy(Event& event) noexcept override {
+    const CudaScope scope(event.device, std::nothrow);
+    cuda().cuEventDestroy_v2(of(event));
+  }
 
   void record(const Event& event, uint64_t stream) override {
     const CudaScope scope(event.device);
