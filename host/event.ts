@@ -140,7 +140,8 @@ export class IPCEvent {
   }
 
   /**
-   * Resolves when what was recorded last is done. An event whose process has ended is done.
+   * Resolves when what was recorded last is done. What a process had recorded that died before its device was through is
+   * never done (seen with driver 580): only the timeout ends that.
    *
    * @throws PeerError `ERR_USM_IPC_TIMEOUT`; StateError where it is closed meanwhile; the signal's reason
    */

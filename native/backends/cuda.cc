@@ -57,6 +57,11 @@ void allocate_shared(CudaDevice& device, Memory& memory) {
   memory.host_addressable = device.has(cu::kDeviceConcurrentManagedAccess);
 }
 
+void check_shareable(const Memory& memory) {
+  if (memory.usm == UsmType::device) return;
+  throw Failure(FailureKind::state, "not-shareable", "only device USM can be shared; host and shared USM are private");
+}
+
 class CudaBackend final : public Backend {
  public:
   const char* name() const override { return "cuda"; }
@@ -64,6 +69,9 @@ class CudaBackend final : public Backend {
   Unavailable unavailable() override {
     try {
       cuda_devices();
+      // What is kept says nothing of a process that fork() made since.
+      int count = 0;
+      USM_IPC_CUDA(cuDeviceGetCount, &count);
       return {};
     } catch (const Failure& failure) {
       return {failure.what(), failure.call, failure.result, failure.number};
@@ -132,15 +140,14 @@ class CudaBackend final : public Backend {
     USM_IPC_CUDA(cuCtxSynchronize);
   }
 
-  bool opens_own(const Memory& memory) override { return state_of(memory).kind != CudaKind::legacy; }
+  bool opens_own(const Memory& memory) override {
+    return memory.state != nullptr && state_of(memory).kind != CudaKind::legacy;
+  }
 
   Events* events() override { return &cuda_events(); }
 
   ExportedHandle get(Memory& memory, uint64_t, uint8_t* out) override {
-    if (memory.usm != UsmType::device) {
-      throw Failure(FailureKind::state, "not-shareable",
-                    "only device USM can be shared; host and shared USM are private");
-    }
+    check_shareable(memory);
     const CudaScope scope(memory.device);
     ExportedHandle exported = get_of_kind(memory, out);
     ++state_of(memory).exports;
@@ -149,11 +156,15 @@ class CudaBackend final : public Backend {
 
   // CUDA takes no handle back. The descriptor is ours.
   void put(Memory& memory) noexcept override {
+    if (memory.state == nullptr) return;
     CudaState& state = state_of(memory);
     if (state.exports > 0 && --state.exports == 0) state.fd = UniqueFd();
   }
 
-  UniqueFd descriptor(Memory& memory) override { return cuda_descriptor(state_of(memory)); }
+  UniqueFd descriptor(Memory& memory) override {
+    check_shareable(memory);
+    return cuda_descriptor(state_of(memory));
+  }
 
   Memory open(const OpenRequest& request) override {
     const CudaKind kind = kind_of(request.layout);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 
 namespace usm_ipc {
@@ -11,37 +12,35 @@ namespace {
 
 constexpr char kLibrary[] = "libcuda.so.1";
 
-struct Loaded {
-  CudaApi api;
-  std::string why;  // not: ""
-};
-
 template <typename Function>
 void find(void* library, const char* name, Function*& function, std::string& missing) {
   function = reinterpret_cast<Function*>(::dlsym(library, name));
   if (function == nullptr) missing += std::string(missing.empty() ? "" : ", ") + name;
 }
 
-Loaded load() {
-  Loaded loaded;
+[[noreturn]] void no_driver(const std::string& why) { throw Failure(FailureKind::state, "no-driver", why); }
+
+// A library that does not do stays loaded: unloading is nothing that drivers expect.
+CudaApi load() {
   const char* const asked = std::getenv("USM_IPC_CUDA_DRIVER");
   const std::string path = asked == nullptr || *asked == '\0' ? kLibrary : asked;
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const error = ::dlerror();
-    loaded.why = std::string("there is no CUDA driver (") + (error == nullptr ? path : error) +
-                 "); install NVIDIA's driver; in a container use its container toolkit (docker run --gpus all)";
-    return loaded;
+    no_driver(std::string("there is no CUDA driver (") + (error == nullptr ? path : error) +
+              "); install NVIDIA's driver; in a container use its container toolkit (docker run --gpus all)");
   }
+  CudaApi api;
   std::string missing;
-#define USM_IPC_FIND(name) find(library, #name, loaded.api.name, missing);
+#define USM_IPC_FIND(name) find(library, #name, api.name, missing);
   USM_IPC_CUDA_FUNCTIONS(USM_IPC_FIND)
 #undef USM_IPC_FIND
-  loaded.api.software = ::dlsym(library, "usm_ipc_software_cuda") != nullptr;
   if (!missing.empty()) {
-    loaded.why = path + " has no " + missing + ": it is a stub or too old; install NVIDIA's driver of CUDA 11.4 or newer";
+    no_driver(path + " has no " + missing +
+              ": it is a stub or too old; install NVIDIA's driver of CUDA 11.4 or newer");
   }
-  return loaded;
+  api.software = ::dlsym(library, "usm_ipc_software_cuda") != nullptr;
+  return api;
 }
 
 const char* advice_for(cu::Result result) {
@@ -62,27 +61,30 @@ const char* advice_for(cu::Result result) {
   }
 }
 
-struct Initialization {
+void initialize(const CudaApi& api) {
+  const cu::Result result = api.cuInit(0);
+  if (result == cu::kSuccess) return;
+  const char* name = nullptr;
+  api.cuGetErrorName(result, &name);
+  throw driver_failure("cuda", "cuInit", name == nullptr ? "unknown" : name, result, advice_for(result));
+}
+
+struct Driver {
   std::mutex mutex;
-  std::atomic<const CudaApi*> done{nullptr};
+  std::unique_ptr<const CudaApi> loaded;
+  std::atomic<const CudaApi*> initialized{nullptr};
 };
 
 }  // namespace
 
 const CudaApi& cuda() {
-  static const auto* const loaded = new Loaded(load());  // never destroyed: threads may outlive static destruction
-  static auto* const initialization = new Initialization;
-  if (const CudaApi* const api = initialization->done.load(std::memory_order_acquire)) return *api;
-  if (!loaded->why.empty()) throw Failure(FailureKind::state, "no-driver", loaded->why);
-  std::lock_guard<std::mutex> lock(initialization->mutex);
-  const cu::Result result = loaded->api.cuInit(0);
-  if (result != cu::kSuccess) {
-    const char* name = nullptr;
-    loaded->api.cuGetErrorName(result, &name);
-    throw driver_failure("cuda", "cuInit", name == nullptr ? "unknown" : name, result, advice_for(result));
-  }
-  initialization->done.store(&loaded->api, std::memory_order_release);
-  return loaded->api;
+  static auto* const driver = new Driver;  // never destroyed: threads may outlive static destruction
+  if (const CudaApi* const api = driver->initialized.load(std::memory_order_acquire)) return *api;
+  std::lock_guard<std::mutex> lock(driver->mutex);
+  if (driver->loaded == nullptr) driver->loaded = std::make_unique<const CudaApi>(load());
+  initialize(*driver->loaded);
+  driver->initialized.store(driver->loaded.get(), std::memory_order_release);
+  return *driver->loaded;
 }
 
 std::string cuda_result_name(cu::Result result) {
@@ -93,8 +95,9 @@ std::string cuda_result_name(cu::Result result) {
 
 void require_cuda(const char* call, cu::Result result, const std::string& advice) {
   if (result == cu::kSuccess) return;
+  // What the result says of itself, of a lost context for one, goes before what the call says of its arguments.
   const std::string own = advice_for(result);
-  throw driver_failure("cuda", call, cuda_result_name(result).c_str(), result, advice.empty() ? own : advice);
+  throw driver_failure("cuda", call, cuda_result_name(result).c_str(), result, own.empty() ? advice : own);
 }
 
 Failure cuda_failure(const char* call, const char* reason, const std::string& message) {

@@ -20,7 +20,9 @@ struct Pool {
   cu::MemPool release() { return std::exchange(pool, nullptr); }
 };
 
+// Unlike cuMemFree, it would not wait for who still uses the memory in another stream.
 void free_now(cu::DevicePtr pointer) noexcept {
+  cuda().cuCtxSynchronize();
   cuda().cuMemFreeAsync(pointer, nullptr);
   cuda().cuStreamSynchronize(nullptr);
 }

@@ -20,9 +20,9 @@ cu::MemAllocationProp properties(const CudaDevice& device) {
   return prop;
 }
 
-uint64_t granularity(const cu::MemAllocationProp& prop) {
+uint64_t granularity(const cu::MemAllocationProp& prop, cu::GranularityFlags which) {
   size_t unit = 0;
-  USM_IPC_CUDA(cuMemGetAllocationGranularity, &unit, &prop, cu::kGranularityRecommended);
+  USM_IPC_CUDA(cuMemGetAllocationGranularity, &unit, &prop, which);
   return unit == 0 ? kCudaBlock : unit;
 }
 
@@ -73,7 +73,7 @@ constexpr char kSizeAdvice[] = "the descriptor is of memory of another size than
 void vmm_allocate(const CudaDevice& device, Memory& memory) {
   CudaState& state = state_of(memory);
   const cu::MemAllocationProp prop = properties(device);
-  const uint64_t physical = rounded_up(memory.nbytes, granularity(prop));
+  const uint64_t physical = rounded_up(memory.nbytes, granularity(prop, cu::kGranularityRecommended));
   Physical handle;
   USM_IPC_CUDA(cuMemCreate, &handle.handle, physical, &prop, 0);
   const cu::DevicePtr address = map(device, handle.handle, physical, "");
@@ -98,12 +98,12 @@ void vmm_free(Memory& memory) noexcept {
 ExportedHandle vmm_get(Memory& memory, uint8_t* out) {
   CudaState& state = state_of(memory);
   if (!state.fd) {
-    int fd = -1;
-    USM_IPC_CUDA(cuMemExportToShareableHandle, &fd, state.physical_of, cu::kMemHandlePosixFd, 0);
-    state.fd = UniqueFd(fd);
     state.handle.assign(kHandleSize, 0);
+    int number = -1;
+    USM_IPC_CUDA(cuMemExportToShareableHandle, &number, state.physical_of, cu::kMemHandlePosixFd, 0);
+    state.fd = UniqueFd(number);
     store_little_endian<uint64_t>(state.handle.data(), state.physical);
-    store_little_endian<uint32_t>(state.handle.data() + 8, static_cast<uint32_t>(fd));
+    store_little_endian<uint32_t>(state.handle.data() + 8, static_cast<uint32_t>(number));
   }
   std::memcpy(out, state.handle.data(), kHandleSize);
   return {Layout::cuda_vmm, kHandleSize, {{DescriptorKind::opaque, 0, 0}}};
@@ -115,7 +115,7 @@ Memory vmm_open(const CudaDevice& device, const OpenRequest& request) {
   }
   check_cuda_descriptor(request.descriptor, "cuda-vmm");
   const auto physical = load_little_endian<uint64_t>(request.handle);
-  const uint64_t unit = granularity(properties(device));
+  const uint64_t unit = granularity(properties(device), cu::kGranularityMinimum);
   if (physical % unit != 0 || physical < request.allocation_nbytes) {
     throw Failure(FailureKind::argument, "invalid-vendor-handle",
                   "the physical size is no multiple of the device's granularity, or smaller than the allocation");

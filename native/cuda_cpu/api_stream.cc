@@ -1,8 +1,6 @@
 // Streams, events, and copies, which are done at once.
-#include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <thread>
 
@@ -25,13 +23,10 @@ struct EventHandle {
 };
 static_assert(sizeof(EventHandle) == sizeof(IpcEventHandle));
 
-bool is_gone(int64_t process) { return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH; }
-
 bool is_done(const CUevent_st& event) {
   const CUevent_st::State& state = event.state();
   const uint64_t recorded = __atomic_load_n(&state.recorded, __ATOMIC_ACQUIRE);
-  if (__atomic_load_n(&state.done, __ATOMIC_ACQUIRE) >= recorded) return true;
-  return state.process != ::getpid() && is_gone(state.process);
+  return __atomic_load_n(&state.done, __ATOMIC_ACQUIRE) >= recorded;
 }
 
 }  // namespace
@@ -111,7 +106,6 @@ CUDA_CALL(cuEventRecord, Event event, Stream given) {
   Lock lock(Driver::instance().mutex);
   CUstream_st* const stream = stream_of(given);
   CUevent_st::State& state = event->state();
-  state.process = ::getpid();
   const uint64_t number = __atomic_add_fetch(&state.recorded, 1, __ATOMIC_ACQ_REL);
   if (stream->pending > 0) stream->recorded.push_back({event->memory, number});
   else __atomic_store_n(&state.done, number, __ATOMIC_RELEASE);

@@ -19,7 +19,6 @@ struct CUevent_st {
   struct State {
     uint64_t recorded;
     uint64_t done;
-    int64_t process;  // that recorded last
   };
   std::shared_ptr<usm_ipc::cuda_cpu::MappedFile> memory;
   State& state() const { return *reinterpret_cast<State*>(memory->base); }

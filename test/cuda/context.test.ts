@@ -36,7 +36,7 @@ test.serial('every call says that the context was destroyed, and closing leaves 
   for (const one of [...mappings, ...handles, ...memories, event]) one.close()
   t.is(ledger().live, 0)
   t.deepEqual(ledger({ process: true }).resources, [])
-  t.true(openDescriptors() <= before + 1, 'one more where the driver itself keeps it')
+  t.true(openDescriptors() <= before + 1, `${openDescriptors()} descriptors, ${before} before; one more where the driver itself keeps it`)
 
   raw.retainPrimaryContext()
   using memory = new MemoryUSMDevice(4096, { device })

@@ -1,6 +1,7 @@
 /** What this process holds, as the kernel and both books count it. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { ledger } from '../../host/index.ts'
+import { onGpu } from './ipc.ts'
 
 /** Of our own memory files: descriptors of them that are open, and mappings of them. */
 export interface KernelCounts {
@@ -26,9 +27,19 @@ export const kernelIsVisible: boolean = (() => {
   }
 })()
 
-/** Descriptors of any kind that are open. */
+/** Descriptors of any kind that are open; without those that NVIDIA's driver opens and closes for itself. */
 export function openDescriptors(): number {
-  return kernelIsVisible ? readdirSync('/proc/self/fd').length : 0
+  if (!kernelIsVisible) return 0
+  const all = readdirSync('/proc/self/fd')
+  return onGpu ? all.filter((fd) => !isTheDrivers(fd)).length : all.length
+}
+
+function isTheDrivers(fd: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`).startsWith('/dev/nvidia')
+  } catch {
+    return false
+  }
 }
 
 export function kernelCounts(): KernelCounts {
