@@ -77,7 +77,7 @@ for (const [group, patterns] of Object.entries(files.length > 0 ? { given: files
   results[group] = result
   isRight &&= status === 0 && result.failed === 0 && skipped === 0 && result.passed > 0
   console.error(`${group}: ${result.passed} passed, ${result.failed} failed, ${skipped} skipped, ${result.seconds} s`)
-  if (status !== 0 || skipped > 0) console.error(output.split('\n').filter((line) => !/^\s*✔/.test(line)).join('\n'))
+  if (status !== 0 || skipped > 0) console.error(output.split('\n').filter((line) => !/^\s*(?:✔|ℹ (?!skipped:))/.test(line)).join('\n'))
   for (const line of output.split('\n')) {
     const figure = /FIGURE (\{.*\})/.exec(line)?.[1]
     if (figure === undefined) continue

@@ -34,19 +34,21 @@ void allocate_device(CudaDevice& device, Memory& memory, Ipc ipc) {
   const CudaKind kind = state->kind;
   memory.state = std::move(state);
   switch (kind) {
-    case CudaKind::legacy: return legacy_allocate(memory);
+    case CudaKind::legacy: return legacy_allocate(device, memory);
     case CudaKind::vmm: return vmm_allocate(device, memory);
     case CudaKind::pool: return pool_allocate(device, memory);
   }
 }
 
-void allocate_host(Memory& memory) {
+void allocate_host(CudaDevice& device, Memory& memory) {
+  memory.token = device.context_id();
   USM_IPC_CUDA(cuMemHostAlloc, &memory.base, memory.nbytes, cu::kHostAllocPortable);
   memory.host_addressable = true;
 }
 
 // Managed memory may be larger than the device's, and then be swapped in and out: not here.
 void allocate_shared(CudaDevice& device, Memory& memory) {
+  memory.token = device.context_id();
   size_t free = 0, total = 0;
   USM_IPC_CUDA(cuMemGetInfo_v2, &free, &total);
   if (memory.nbytes > free) require_cuda("cuMemAllocManaged", cu::kOutOfMemory);
@@ -103,14 +105,14 @@ class CudaBackend final : public Backend {
     memory.device = request.device;
     switch (request.usm) {
       case UsmType::device: allocate_device(device, memory, request.ipc); break;
-      case UsmType::host: allocate_host(memory); break;
+      case UsmType::host: allocate_host(device, memory); break;
       case UsmType::shared: allocate_shared(device, memory); break;
     }
     return memory;
   }
 
   void free(Memory& memory) noexcept override {
-    in_scope(memory, [&] {
+    give_back(memory, [&] {
       if (memory.usm == UsmType::host) {
         cuda().cuMemFreeHost(memory.base);
       } else if (memory.usm == UsmType::shared) {
@@ -136,7 +138,7 @@ class CudaBackend final : public Backend {
   }
 
   void synchronize(const Memory& memory) override {
-    const CudaScope scope(memory.device);
+    const CudaScope scope(memory);
     USM_IPC_CUDA(cuCtxSynchronize);
   }
 
@@ -148,7 +150,7 @@ class CudaBackend final : public Backend {
 
   ExportedHandle get(Memory& memory, uint64_t, uint8_t* out) override {
     check_shareable(memory);
-    const CudaScope scope(memory.device);
+    const CudaScope scope(memory);
     ExportedHandle exported = get_of_kind(memory, out);
     ++state_of(memory).exports;
     return exported;
@@ -178,7 +180,7 @@ class CudaBackend final : public Backend {
   }
 
   void close(Memory& memory) noexcept override {
-    in_scope(memory, [&] {
+    give_back(memory, [&] {
       switch (state_of(memory).kind) {
         case CudaKind::legacy: return legacy_close(memory);
         case CudaKind::vmm: return vmm_close(memory);
@@ -226,11 +228,11 @@ class CudaBackend final : public Backend {
     }
   }
 
-  // Giving back cannot fail to anybody's knowledge: of a context that was destroyed the driver has taken everything back.
-  template <typename GiveBack>
-  void in_scope(const Memory& memory, GiveBack give_back) noexcept {
+  // Giving back cannot fail to anybody's knowledge. With its context the driver has taken back what was made in it.
+  template <typename Calls>
+  void give_back(const Memory& memory, Calls calls) noexcept {
     const CudaScope scope(memory.device, std::nothrow);
-    give_back();
+    if (!cuda_device(memory.device).is_gone(memory.token)) calls();
   }
 };
 

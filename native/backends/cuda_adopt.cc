@@ -55,7 +55,7 @@ std::unique_ptr<CudaState> state_for(cu::DevicePtr pointer) {
 
 }  // namespace
 
-Memory cuda_adopt(const CudaDevice& device, uint32_t index, void* given, uint64_t nbytes) {
+Memory cuda_adopt(CudaDevice& device, uint32_t index, void* given, uint64_t nbytes) {
   const auto pointer = reinterpret_cast<cu::DevicePtr>(given);
   check_device_memory(device, pointer);
   std::unique_ptr<CudaState> state = state_for(pointer);
@@ -71,7 +71,10 @@ Memory cuda_adopt(const CudaDevice& device, uint32_t index, void* given, uint64_
   memory.adopted = true;
   const auto base = reinterpret_cast<cu::DevicePtr>(extent.base);
   switch (state->kind) {
-    case CudaKind::legacy: memory.has_neighbours = base % kCudaBlock != 0 || extent.nbytes % kCudaBlock != 0; break;
+    case CudaKind::legacy:
+      memory.token = device.context_id();
+      memory.has_neighbours = base % kCudaBlock != 0 || extent.nbytes % kCudaBlock != 0;
+      break;
     case CudaKind::pool: memory.has_neighbours = true; break;
     case CudaKind::vmm:
       state->physical = extent.nbytes;

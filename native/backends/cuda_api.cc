@@ -39,6 +39,7 @@ CudaApi load() {
     no_driver(path + " has no " + missing +
               ": it is a stub or too old; install NVIDIA's driver of CUDA 11.4 or newer");
   }
+  api.cuCtxGetId = reinterpret_cast<decltype(api.cuCtxGetId)>(::dlsym(library, "cuCtxGetId"));
   api.software = ::dlsym(library, "usm_ipc_software_cuda") != nullptr;
   return api;
 }

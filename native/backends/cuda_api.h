@@ -75,6 +75,8 @@ struct CudaApi {
 #define USM_IPC_MEMBER(name) cu::functions::name* name = nullptr;
   USM_IPC_CUDA_FUNCTIONS(USM_IPC_MEMBER)
 #undef USM_IPC_MEMBER
+  // Of CUDA 12; null before.
+  cu::Result (*cuCtxGetId)(cu::Context context, unsigned long long* id) = nullptr;
   bool software = false;  // the software driver of the tests
 };
 

@@ -61,6 +61,7 @@ void bounce(CudaDevice& device, cu::DevicePtr to, cu::DevicePtr from, uint64_t n
 void cuda_write(const Memory& to, uint64_t offset, const void* from, uint64_t nbytes) {
   uint8_t* const target = range_of_memory(to, offset, nbytes);
   if (nbytes == 0) return;
+  const CudaScope scope(to);
   if (to.host_addressable) std::memmove(target, from, nbytes);
   else to_device(cuda_device(to.device), address(target), from, nbytes);
 }
@@ -68,6 +69,7 @@ void cuda_write(const Memory& to, uint64_t offset, const void* from, uint64_t nb
 void cuda_read(const Memory& from, uint64_t offset, void* to, uint64_t nbytes) {
   const uint8_t* const source = range_of_memory(from, offset, nbytes);
   if (nbytes == 0) return;
+  const CudaScope scope(from);
   if (from.host_addressable) std::memmove(to, source, nbytes);
   else from_device(cuda_device(from.device), to, address(source), nbytes);
 }
@@ -76,6 +78,8 @@ void cuda_copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_
   uint8_t* const target = range_of_memory(to, to_offset, nbytes);
   const uint8_t* const source = range_of_memory(from, from_offset, nbytes);
   if (nbytes == 0 || target == source) return;
+  const CudaScope scope_of_source(from);
+  const CudaScope scope(to);
   if (to.host_addressable) return cuda_read(from, from_offset, target, nbytes);
   if (from.host_addressable) return cuda_write(to, to_offset, source, nbytes);
   const cu::DevicePtr a = address(target);
@@ -88,11 +92,11 @@ void cuda_copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_
 void cuda_fill(const Memory& to, uint64_t offset, uint64_t nbytes, uint8_t value) {
   uint8_t* const target = range_of_memory(to, offset, nbytes);
   if (nbytes == 0) return;
+  const CudaScope scope(to);
   if (to.host_addressable) {
     std::memset(target, value, nbytes);
     return;
   }
-  const CudaScope scope(to.device);
   USM_IPC_CUDA(cuMemsetD8Async, address(target), value, nbytes, nullptr);
   finish();
 }

@@ -52,6 +52,12 @@ cu::Context CudaDevice::context() {
   return context_;
 }
 
+uint64_t CudaDevice::context_id() noexcept {
+  unsigned long long id = 0;
+  const auto get = cuda().cuCtxGetId;
+  return get != nullptr && context_ != nullptr && get(context_, &id) == cu::kSuccess ? id : 0;
+}
+
 bool CudaDevice::has(cu::DeviceAttribute attribute) const {
   int value = 0;
   USM_IPC_CUDA(cuDeviceGetAttribute, &value, attribute, device);
@@ -79,6 +85,13 @@ CudaScope::CudaScope(CudaDevice& device) {
   if (current == wanted) return;
   USM_IPC_CUDA(cuCtxPushCurrent_v2, wanted);
   pushed_ = true;
+}
+
+CudaScope::CudaScope(const Memory& memory) : CudaScope(memory.device) {
+  const uint64_t now = cuda_device(memory.device).context_id();
+  if (memory.token == 0 || now == memory.token) return;
+  // Where there is no context any more the next call says so; pinned memory is used without one.
+  if (now != 0 || memory.host_addressable) require_cuda("cuCtxGetId", cu::kContextIsDestroyed);
 }
 
 CudaScope::CudaScope(uint32_t index, std::nothrow_t) noexcept {

@@ -17,6 +17,12 @@ struct CudaDevice {
 
   // The primary context, retained at first use and kept. Everything else in the process that uses CUDA's runtime is in it.
   cu::Context context();
+  // Another one once the context was destroyed (cudaDeviceReset) and made anew, at the same address. 0: there is none now,
+  // or the driver has no such numbers.
+  uint64_t context_id() noexcept;
+  // Whether what was made in the context of that number is gone: others may have its addresses, its pinned memory is not
+  // there, and a driver that is asked about its streams and events crashes.
+  bool is_gone(uint64_t id) noexcept { return id != 0 && context_id() != id; }
   bool has(cu::DeviceAttribute attribute) const;
 
  private:
@@ -38,6 +44,8 @@ class CudaScope {
  public:
   explicit CudaScope(CudaDevice& device);
   explicit CudaScope(uint32_t index) : CudaScope(cuda_device(index)) {}
+  // For use of the memory: throws where it has gone with its context.
+  explicit CudaScope(const Memory& memory);
   // For giving back: goes on without the context where there is none to be had.
   CudaScope(uint32_t index, std::nothrow_t) noexcept;
   CudaScope(const CudaScope&) = delete;

@@ -1,6 +1,8 @@
 #include "backends/cuda_events.h"
 
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "backends/cuda_devices.h"
 
@@ -9,16 +11,29 @@ namespace {
 
 constexpr size_t kHandleSize = sizeof(cu::IpcEventHandle);
 
-cu::Event of(const Event& event) { return static_cast<cu::Event>(event.event); }
+// Of a context that is gone no event is shown to the driver, which would crash.
+struct Made {
+  cu::Event event = nullptr;
+  uint64_t context = 0;
+};
+
+Made& made(const Event& event) { return *static_cast<Made*>(event.event); }
+
+cu::Event of(const Event& event) {
+  if (cuda_device(event.device).is_gone(made(event).context)) require_cuda("cuCtxGetId", cu::kContextIsDestroyed);
+  return made(event).event;
+}
+
 cu::Stream stream_of(uint64_t stream) { return reinterpret_cast<cu::Stream>(stream); }
 
 class CudaEvents final : public Events {
  public:
   Event create(uint32_t device) override {
     const CudaScope scope(device);
-    cu::Event event = nullptr;
-    USM_IPC_CUDA(cuEventCreate, &event, cu::kEventInterprocess | cu::kEventDisableTiming);
-    return {device, event};
+    auto event = std::make_unique<Made>();
+    event->context = cuda_device(device).context_id();
+    USM_IPC_CUDA(cuEventCreate, &event->event, cu::kEventInterprocess | cu::kEventDisableTiming);
+    return {device, event.release()};
   }
 
   size_t get(const Event& event, uint8_t* out) override {
@@ -36,16 +51,18 @@ class CudaEvents final : public Events {
     const CudaScope scope(device);
     cu::IpcEventHandle handle;
     std::memcpy(handle.reserved, bytes, kHandleSize);
-    cu::Event event = nullptr;
-    const cu::Result result = cuda().cuIpcOpenEventHandle(&event, handle);
+    auto event = std::make_unique<Made>();
+    event->context = cuda_device(device).context_id();
+    const cu::Result result = cuda().cuIpcOpenEventHandle(&event->event, handle);
     require_cuda("cuIpcOpenEventHandle", result,
                  result == cu::kInvalidContext ? "CUDA opens no event in the process that made it" : "");
-    return {device, event};
+    return {device, event.release()};
   }
 
   void destroy(Event& event) noexcept override {
     const CudaScope scope(event.device, std::nothrow);
-    cuda().cuEventDestroy_v2(of(event));
+    const std::unique_ptr<Made> last(static_cast<Made*>(std::exchange(event.event, nullptr)));
+    if (!cuda_device(event.device).is_gone(last->context)) cuda().cuEventDestroy_v2(last->event);
   }
 
   void record(const Event& event, uint64_t stream) override {

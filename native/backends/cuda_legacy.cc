@@ -27,7 +27,8 @@ cu::IpcMemHandle handle_of(const OpenRequest& request) {
 }  // namespace
 
 // A whole number of blocks: the driver cuts smaller allocations from one, and shares all of it.
-void legacy_allocate(Memory& memory) {
+void legacy_allocate(CudaDevice& device, Memory& memory) {
+  memory.token = device.context_id();
   const uint64_t nbytes = rounded_up(memory.nbytes, kCudaBlock);
   cu::DevicePtr pointer = 0;
   USM_IPC_CUDA(cuMemAlloc_v2, &pointer, nbytes);
@@ -53,9 +54,10 @@ ExportedHandle legacy_get(Memory& memory, uint8_t* out) {
   return {Layout::cuda, kHandleSize, {}};
 }
 
-Memory legacy_open(const CudaDevice& device, const OpenRequest& request) {
+Memory legacy_open(CudaDevice& device, const OpenRequest& request) {
   const cu::IpcMemHandle handle = handle_of(request);
   Memory memory;
+  memory.token = device.context_id();
   auto state = std::make_unique<CudaState>(CudaKind::legacy);
   state->handle.assign(handle.reserved, handle.reserved + kHandleSize);
   fault_point("open.map");

@@ -47,11 +47,12 @@ UniqueFd cuda_descriptor(const CudaState& state);
 // A descriptor of NVIDIA's driver, as far as that shows, and not of something else.
 void check_cuda_descriptor(int fd, const char* layout);
 
+// memory.token: the context's number, of memory that goes with its context. Physical memory and pools outlive it.
 // Each of these runs in a CudaScope of the memory's device. What fails leaves nothing behind.
-void legacy_allocate(Memory& memory);
+void legacy_allocate(CudaDevice& device, Memory& memory);
 void legacy_free(Memory& memory) noexcept;
 ExportedHandle legacy_get(Memory& memory, uint8_t* out);
-Memory legacy_open(const CudaDevice& device, const OpenRequest& request);
+Memory legacy_open(CudaDevice& device, const OpenRequest& request);
 void legacy_close(Memory& memory) noexcept;
 
 void vmm_allocate(const CudaDevice& device, Memory& memory);
@@ -68,6 +69,6 @@ Memory pool_open(const CudaDevice& device, const OpenRequest& request);
 void pool_close(Memory& memory) noexcept;
 
 // What another library allocated. Throws for what CUDA does not export, before it is asked to.
-Memory cuda_adopt(const CudaDevice& device, uint32_t index, void* pointer, uint64_t nbytes);
+Memory cuda_adopt(CudaDevice& device, uint32_t index, void* pointer, uint64_t nbytes);
 
 }  // namespace usm_ipc
