@@ -196,6 +196,24 @@ export interface NativeAddon {
   /** The stream waits, on the device. */
   eventWait(claim: number, stream: bigint): void
 
+  /** Whether there is a file of PyTorch's reference counters of that name (its bytes) that has one of that number. */
+  torchCounter(name: Uint8Array, index: number): boolean
+  /** Counts it down by one, as a consumer of PyTorch's does; false where the file is gone. */
+  torchCountDown(name: Uint8Array, index: number): boolean
+
+  /**
+   * What a PyTorch process shared, by the name of the ref-counter file and the counter's number in it: a share, which
+   * `holder`'s native finalizer ends if nobody did. Looks at the counter, and leaves it as it is.
+   */
+  torchTake(backend: number, device: number, name: string, index: number, holder: object): number
+  /**
+   * Waits for the device, and counts the counter down. 0 counted, 1 the file is gone, 2 it was 0, 3 it cannot be opened now,
+   * 4 this process has the share open elsewhere, 5 it was ended before
+   */
+  torchEnd(share: number): number
+  /** Nothing was opened: the counter stays as it is. */
+  torchForget(share: number): void
+
   /** Owns fd from here on when `duplicate` is false. */
   adoptDescriptor(fd: number, duplicate: boolean, holder: object): number
   /** A duplicate of the descriptor that must travel beside the memory's handle. */

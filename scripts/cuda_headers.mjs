@@ -15,14 +15,23 @@ const fail = (text) => {
   console.error(`usm-ipc: ${text}`)
   process.exit(1)
 }
-const run = (args) => spawnSync('python3', args, { stdio: ['ignore', 2, 2] }).status === 0
+const run = (args, python = 'python3') => spawnSync(python, args, { stdio: ['ignore', 2, 2] }).status === 0
+
+/** A Python with pip, which Debian's own has not. */
+const pythonWithPip = (environment) => {
+  if (spawnSync('python3', ['-m', 'pip', '--version']).status === 0) return 'python3'
+  if (!run(['-m', 'venv', environment])) fail('python3 has neither pip nor venv (Debian: apt-get install python3-venv)')
+  return join(environment, 'bin', 'python3')
+}
 
 if (!existsSync(join(include, 'cuda.h'))) {
   mkdirSync(dirname(folder), { recursive: true })
   const fresh = mkdtempSync(`${folder}-`)
   process.on('exit', () => rmSync(fresh, { recursive: true, force: true }))
   const pip = ['-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-input', '--no-deps', '--only-binary=:all:', '--platform', 'manylinux2014_x86_64']
-  if (!run([...pip, '--dest', fresh, requirement])) fail(`pip could not fetch ${requirement} (Debian: apt-get install python3-pip)`)
+  const environment = join(fresh, 'venv')
+  if (!run([...pip, '--dest', fresh, requirement], pythonWithPip(environment))) fail(`pip could not fetch ${requirement} (see above)`)
+  rmSync(environment, { recursive: true, force: true })
   const wheel = join(fresh, readdirSync(fresh).find((name) => name.endsWith('.whl')))
   const found = createHash('sha256').update(readFileSync(wheel)).digest('hex')
   if (found !== sha256) fail(`${requirement} has the digest ${found}, not ${sha256}`)

@@ -12,7 +12,9 @@ const MOST_MB = 60
 const UNNEEDED = [
   'typescript', '@deno', 'deno', '@oven', 'bun', 'binaryen', 'assemblyscript', 'kaitai-struct-compiler', 'oxlint', '@oxlint', 'cmake-js', '@types', '.cache',
 ]
-const BUILT = ['build-faults/Release', 'build/Release/usm_ipc.node', 'build/core.wasm', 'dist', 'host/core/names.generated.ts', 'host/core/wasm.generated.ts']
+const BUILT = [
+  'build-faults/Release', 'build/Release/usm_ipc.node', 'build/core.wasm', 'dist', 'host/core/names.generated.ts', 'host/core/wasm.generated.ts',
+]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = resolve(process.argv[2] ?? join(root, '.gpu'))
@@ -23,6 +25,11 @@ if (missing.length > 0) {
   console.error(`usm-ipc: ${missing.join(', ')} is not built: npm ci && npm run build:faults`)
   process.exit(1)
 }
+// CMake knows whether it matters; a whole run on another machine is a long way to find out.
+const built = statSync(join(root, 'build-faults/Release/test-drivers/libcuda.so.1')).mtimeMs
+const newer = readdirSync(join(root, 'native'), { recursive: true }).find((name) => statSync(join(root, 'native', name)).mtimeMs > built)
+if (newer !== undefined) console.error(`usm-ipc: native/${newer} is newer than build-faults: npm run build:faults?`)
+
 mkdirSync(folder, { recursive: true })
 const scratch = mkdtempSync(join(tmpdir(), 'usm-ipc-gpu-'))
 try {

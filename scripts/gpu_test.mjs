@@ -16,6 +16,7 @@ const files = args.filter((arg) => !arg.startsWith('--'))
 const addon = process.env.USM_IPC_ADDON ?? join(root, 'build-faults/Release/usm_ipc.node')
 const env = {
   ...process.env, USM_IPC_ADDON: addon, CI: 'true', FORCE_COLOR: '0', NO_COLOR: '1',
+  USM_IPC_MODEL: process.env.USM_IPC_MODEL ?? 'shrink=0', // what fails first is shown as it is
   ...(software ? { USM_IPC_CUDA_DRIVER: join(dirname(addon), 'test-drivers/libcuda.so.1') } : { USM_IPC_TEST_GPU: '1' }),
 }
 
@@ -26,6 +27,9 @@ const GROUPS = {
   cuda: ['test/cuda/*.test.ts', '!test/cuda/abi.test.ts'],
   gpu: software ? [] : ['test/gpu/*.gpu.ts'],
 }
+
+/** Files at a time: figures are of who has the device alone, and contexts are made one after the other. */
+const CONCURRENCY = { sharing: 4, gpu: 1, given: 1 }
 
 function device() {
   const script = `import { listBackends, listDevices } from './host/index.ts'
@@ -58,7 +62,7 @@ if (process.env.OUT === undefined) process.on('exit', () => rmSync(logs, { recur
 function ava(group, patterns) {
   const log = join(logs, `${group}.log`)
   const fd = openSync(log, 'w')
-  const { status } = spawnSync(process.execPath, [join(root, 'node_modules/ava/entrypoints/cli.mjs'), ...patterns], { cwd: root, env, stdio: ['ignore', fd, fd] })
+  const { status } = spawnSync(process.execPath, [join(root, 'node_modules/ava/entrypoints/cli.mjs'), `--concurrency=${CONCURRENCY[group] ?? 8}`, ...patterns], { cwd: root, env, stdio: ['ignore', fd, fd] })
   closeSync(fd)
   return { status, output: readFileSync(log, 'utf8') }
 }

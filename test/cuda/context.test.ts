@@ -1,5 +1,5 @@
 /** Another library resets the device's primary context (cudaDeviceReset) under our feet. */
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { IPCEvent, IPCMemoryHandle, MemoryUSMDevice, ledger, type DriverError } from '../../host/index.ts'
 import { cudaBackend } from '../support/backends.ts'
 import { openDescriptors } from '../support/counts.ts'
@@ -9,8 +9,7 @@ cudaBackend('legacy')
 const raw = rawDriver()
 const device = 'cuda'
 
-test.serial('every call says that the context was destroyed, and closing leaves nothing', (t) => {
-  const before = openDescriptors()
+function reset(t: ExecutionContext): void {
   const memories = (['legacy', 'fd', 'pool'] as const).map((ipc) => new MemoryUSMDevice(4096, { device, ipc }))
   const handles = memories.map((memory) => new IPCMemoryHandle(memory))
   const mappings = handles.map((handle) => IPCMemoryHandle.open(handle.toBytes(), device))
@@ -36,11 +35,16 @@ test.serial('every call says that the context was destroyed, and closing leaves 
   for (const one of [...mappings, ...handles, ...memories, event]) one.close()
   t.is(ledger().live, 0)
   t.deepEqual(ledger({ process: true }).resources, [])
-  t.true(openDescriptors() <= before + 1, `${openDescriptors()} descriptors, ${before} before; one more where the driver itself keeps it`)
-
   raw.retainPrimaryContext()
   using memory = new MemoryUSMDevice(4096, { device })
   memory.fill(5)
   memory.copyTo(bytes)
   t.deepEqual(bytes, new Uint8Array(16).fill(5))
+}
+
+test.serial('every call says that the context was destroyed, and closing leaves nothing', (t) => {
+  reset(t) // what the driver itself keeps, it has from now on
+  const before = openDescriptors()
+  for (let i = 0; i < 3; i++) reset(t)
+  t.true(openDescriptors() <= before, `${openDescriptors()} descriptors, ${before} before`)
 })

@@ -9,7 +9,7 @@ import { counts, openDescriptors } from '../support/counts.ts'
 import { typescriptWorker } from '../support/typescript_worker.ts'
 import type { BackendUnderTest } from '../contract/types.ts'
 import type { Task } from './children/worker.ts'
-import { ipcOption } from '../support/ipc.ts'
+import { ipcOption, onGpu } from '../support/ipc.ts'
 
 const started = new Set<Worker>()
 test.afterEach.always(async () => {
@@ -39,10 +39,13 @@ async function leavesNothing(t: ExecutionContext, { selector, keepsMappings = 0 
   const before = after()
   const descriptors = openDescriptors()
   await action()
-  await collectUntil(() => JSON.stringify(after()) === JSON.stringify(before) && openDescriptors() === descriptors)
+  await collectUntil(() => JSON.stringify(after()) === JSON.stringify(before) && isFlat(descriptors))
   t.deepEqual(after(), before)
-  t.is(openDescriptors(), descriptors)
+  t.true(isFlat(descriptors), `${openDescriptors()} descriptors, ${descriptors} before`)
 }
+
+/** NVIDIA's driver closes some of its own again, at times of its own. */
+const isFlat = (before: number): boolean => (onGpu ? openDescriptors() <= before : openDescriptors() === before)
 
 export function testWorkers(backend: BackendUnderTest): void {
   const { selector } = backend
