@@ -1,15 +1,17 @@
 /**
  * `npm run bench [-- PART... --json]`: every figure as a ratio to a peer measured in the same run. Shows, does not judge.
- * Parts: core, open, ipc, sharing; all of them where none is named.
+ * Parts: core, open, ipc, sharing, cuda (on a GPU); all of them where none is named.
  */
 import { cpus } from 'node:os'
 import { benchCore } from './core.ts'
+import { benchCuda } from './cuda.ts'
+import { showCuda } from './cuda_show.ts'
 import { benchIpc } from './ipc.ts'
 import { benchOpen } from './open.ts'
 import { benchSharing } from './sharing.ts'
 import type { Paired } from './support/paired.ts'
 
-const PARTS = ['core', 'open', 'ipc', 'sharing']
+const PARTS = ['core', 'open', 'ipc', 'sharing', 'cuda']
 const wanted = process.argv.slice(2).filter((argument) => argument !== '--json')
 const unknown = wanted.filter((part) => !PARTS.includes(part))
 if (unknown.length > 0) {
@@ -23,9 +25,10 @@ const core = await run('core', benchCore)
 const open = await run('open', benchOpen)
 const ipc = await run('ipc', benchIpc)
 const sharing = await run('sharing', benchSharing)
+const cuda = await run('cuda', benchCuda)
 
 if (process.argv.includes('--json')) {
-  console.log(JSON.stringify({ node: process.version, processor: cpus()[0]?.model, core, open, ipc, sharing }, null, 2))
+  console.log(JSON.stringify({ node: process.version, processor: cpus()[0]?.model, core, open, ipc, sharing, cuda }, null, 2))
 } else {
   console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}\n`)
   if (core !== undefined) {
@@ -54,6 +57,7 @@ if (process.argv.includes('--json')) {
     for (const { ipc: sent, socket, copied } of sharing.bytes) for (const each of [sent, socket, copied]) show('sharing', each, `${times(each)} times faster`)
     for (const each of sharing.attach) show('sharing', each, '')
   }
+  if (cuda !== undefined) showCuda(cuda)
 }
 
 function show(part: string, { name, ours, theirs, ratio, spread }: Paired, target: string): void {

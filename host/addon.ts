@@ -196,11 +196,6 @@ export interface NativeAddon {
   /** The stream waits, on the device. */
   eventWait(claim: number, stream: bigint): void
 
-  /** Whether there is a file of PyTorch's reference counters of that name (its bytes) that has one of that number. */
-  torchCounter(name: Uint8Array, index: number): boolean
-  /** Counts it down by one, as a consumer of PyTorch's does; false where the file is gone. */
-  torchCountDown(name: Uint8Array, index: number): boolean
-
   /**
    * What a PyTorch process shared, by the name of the ref-counter file and the counter's number in it: a share, which
    * `holder`'s native finalizer ends if nobody did. Looks at the counter, and leaves it as it is.

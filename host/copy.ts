@@ -10,10 +10,10 @@ export interface CopyOptions {
 /** Bytes of the first slice, and of the largest; of a copy as a whole a slice is a part that shows progress. */
 const FIRST = 1 << 20
 const LARGEST = 64 << 20
-const PARTS = 32
+const PARTS = 16
 /** Slices grow and shrink until they take about so many milliseconds, after which timers and sockets are served. */
-const SHORT = 0.5
-const LONG = 1.5
+const SHORT = 1
+const LONG = 3
 
 /** Runs `step` over consecutive slices of `total` bytes and yields to the event loop between them. */
 export async function inSlices(total: number, options: CopyOptions, what: string, step: (at: number, size: number) => void): Promise<number> {

@@ -67,6 +67,7 @@ export class EnvelopeOpening extends Held {
     const at = core.inputAt
     const u8 = core.u8
     refuseUnknownRoles(u8, at, at + handleOffset(u8, at))
+    if (device.backend === 'cuda') refuseOtherBoot(u8, at)
     this.device = device
     this.nbytes = nbytes ?? size(u8, at + HEADER.nbytes)
     this.offset = size(u8, at + HEADER.offset)
@@ -239,6 +240,13 @@ function next(u8: Uint8Array, section: number): number {
 function sectionsEnd(u8: Uint8Array, at: number): number {
   const isAuthenticated = (u8[at + HEADER.flags]! & 1) === 1
   return at + u32(u8, at + HEADER.total_length) - (isAuthenticated ? CHECKSUM + TAG : CHECKSUM)
+}
+
+// CUDA's driver is not asked for what is in another machine's memory, or in none any more: it cannot tell.
+function refuseOtherBoot(u8: Uint8Array, at: number): void {
+  const { bootId } = environment().process
+  if (bootId.every((byte, i) => byte === u8[at + HEADER.boot_id + i])) return
+  throw new HandleError('other-boot', 'open: the exporter ran before this machine was started, or on another one', HEADER.boot_id)
 }
 
 // A further handle belongs to the memory: who does not know what for must not open that without it.

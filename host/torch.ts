@@ -1,147 +1,184 @@
-/** CUDA memory that PyTorch shared: its tuple, its event, its reference counter. */
-import { asBytes, checkNbytes } from './arguments.ts'
-import { selectDevice, type Device } from './device.ts'
-import { environment } from './environment.ts'
-import { checked, typeError } from './errors.ts'
-import { waitForEvent, EVENT_TIMEOUT_MS } from './event_wait.ts'
-import { Held, type Claimed } from './held.ts'
+/** What a PyTorch process has shared: opened, and given back as PyTorch's own consumer gives it back. */
+import { asBytes, checkNbytes, quote } from './arguments.ts'
+import { fromUtf8 } from './core/bytes.ts'
+import { deviceToOpenOn } from './envelope.ts'
+import type { Device } from './device.ts'
+import { diagnose } from './diagnostics.ts'
+import { environment, type Watcher } from './environment.ts'
+import { HandleError, checked, typeError } from './errors.ts'
+import { eventTimeout, waitForEvent } from './event_wait.ts'
+import type { Claimed } from './held.ts'
 import { MemoryIPCDevice } from './memory.ts'
 import { VendorOpening } from './open.ts'
 import { checkOptions } from './options.ts'
 
-/** What `torch.UntypedStorage._share_cuda_()` gives (PyTorch 2.11), by name. */
-export interface TorchShare {
-  /** 66 bytes: PyTorch's version and type, and CUDA's handle of the whole segment. */
+/** By its fields, what `storage._share_cuda_()` gives. */
+export interface TorchStorage {
+  /** 66 bytes. They name the whole segment of PyTorch's allocator that the storage lies in. */
   handle: Uint8Array
-  /** Of the storage. */
+  /** Bytes of the storage. */
   nbytes: number
-  /** Where the storage begins in the segment, in bytes. */
+  /** Where in the segment the storage begins, in bytes. */
   offset: number
-  /** The file of shared memory that has the counter, with its leading slash, and the counter's number in it. */
+  /** The ref-counter file, `/torch_...`, and the number of the counter in it. */
   refCounter: { name: string | Uint8Array; offset: number }
-  /** 64 bytes: CUDA's handle of an event behind the producer's work. */
+  /** 64 bytes: an event that PyTorch has recorded behind what fills the storage. */
   event?: Uint8Array
-  /** Whether the event is to be waited for. */
+  /** Whether that is to be waited for: true where an event is given. */
   eventSyncRequired?: boolean
 }
 
-/** The same as PyTorch's own tuple: device number of the producer, handle, nbytes, offset, counter's file, its number, event, whether to wait. */
+/** The tuple of `storage._share_cuda_()`, as an array. */
 export type TorchTuple = readonly [
   device: number, handle: Uint8Array, nbytes: number, offset: number, refCounterName: string | Uint8Array, refCounterOffset: number,
   event: Uint8Array, eventSyncRequired: boolean,
 ]
 
-/** The layout's number of an event's handle. */
-const EVENT_LENGTH = 64
+export interface TorchOpenOptions {
+  /** How long to wait, blocking, for PyTorch's event (milliseconds, 10,000 where it is left out). */
+  eventTimeoutMs?: number
+}
+
+/** CUDA's size of an event's handle, in bytes. */
+const EVENT_NBYTES = 64
+/** What the addon's torchEnd says. */
+const ENDS = ['counted', 'exporter-gone', 'counted-by-another', 'failed', 'still-open', 'ended-before'] as const
 
 /**
- * Opens CUDA memory that PyTorch shared. When the last claim on it ends, PyTorch's counter is counted down once, as its own
- * consumers do: then the producer may use the memory again. Waits, blocking, for the producer's event where it asks for that.
+ * Opens what a PyTorch process has shared (`tensor.untyped_storage()._share_cuda_()`). When it is closed, and the device is
+ * done, PyTorch's counter of it is counted down, so that PyTorch gets its memory back. A share is for one process: nobody else
+ * may have received it.
  *
- * @param share - the tuple of `_share_cuda_()`, or its parts by name
- * @param device - the device of this process that the memory is on; the producer's number of it says nothing here
- * @throws HandleError, RangeError `ERR_USM_IPC_BAD_REF_COUNTER`, DriverError, PeerError `ERR_USM_IPC_TIMEOUT`
+ * @param share - the tuple as an array, or its fields by name
+ * @param device - a CUDA device of this process, or a selector; where it is left out, the one of the tuple's number, or the first
+ * @throws PeerError `ERR_USM_IPC_EXPORTER_GONE`, `ERR_USM_IPC_TIMEOUT` (of the event); HandleError `ERR_USM_IPC_STALE_HANDLE`,
+ *   `ERR_USM_IPC_BAD_REF_COUNTER` and those of `IPCMemoryHandle.openVendor`; RangeError `ERR_USM_IPC_INVALID_REF_COUNTER`; DriverError.
+ *   The counter is as it was then.
  */
-export function openTorchStorage(share: TorchShare | TorchTuple, device: Device | string = 'cuda'): MemoryIPCDevice {
-  return new MemoryIPCDevice(new TorchOpening(named(share), selectDevice(device)))
+export function openTorchStorage(share: TorchStorage | TorchTuple, device?: Device | string, options: TorchOpenOptions = {}): MemoryIPCDevice {
+  checkOptions(options, ['eventTimeoutMs'], 'openTorchStorage')
+  const timeoutMs = eventTimeout(options.eventTimeoutMs, 'openTorchStorage: eventTimeoutMs')
+  const { number, ...storage } = fieldsOf(share)
+  return new MemoryIPCDevice(new TorchOpening(storage, deviceToOpenOn(device ?? `cuda:${number}`), timeoutMs))
 }
 
-/** What is collected instead of closed is noticed after so many milliseconds. */
-const SWEEP_MS = 250
-let open = 0
-let sweeper: NodeJS.Timeout | undefined
-
-function sweeping(change: 1 | -1): void {
-  open += change
-  if (open === 0) {
-    clearInterval(sweeper)
-    sweeper = undefined
-  } else {
-    sweeper ??= setInterval(() => environment().books.sweep(), SWEEP_MS).unref()
-  }
+interface Checked {
+  handle: Uint8Array
+  nbytes: number
+  offset: number
+  name: string
+  index: number
+  /** Undefined: there is nothing to wait for. */
+  event: Uint8Array | undefined
 }
 
-function named(share: TorchShare | TorchTuple): TorchShare {
-  if (!Array.isArray(share)) {
-    checkOptions(share, ['handle', 'nbytes', 'offset', 'refCounter', 'event', 'eventSyncRequired'], 'openTorchStorage')
-    return share as TorchShare
-  }
-  if (share.length !== 8) throw typeError('invalid-options', `openTorchStorage: PyTorch's tuple has 8 items, not ${share.length}`)
-  const [, handle, nbytes, offset, name, counter, event, eventSyncRequired] = share as unknown as TorchTuple
-  return { handle, nbytes, offset, refCounter: { name, offset: counter }, event, eventSyncRequired }
-}
+class TorchOpening extends VendorOpening {
+  readonly #storage: Checked
+  readonly #timeoutMs: number
 
-class TorchOpening extends Held {
-  readonly device: Device
-  readonly nbytes: number
-  readonly offset: number
-  readonly readOnly = false
-  readonly unchecked: readonly string[]
-  readonly #opening: VendorOpening
-  readonly #event: Uint8Array | undefined
-  readonly #counter: Uint8Array
-  readonly #index: number
-
-  constructor({ handle, nbytes, offset, refCounter, event, eventSyncRequired = false }: TorchShare, device: Device) {
-    super()
-    const bytes = asBytes(handle, 'openTorchStorage: handle')
-    const name = refCounter?.name
-    if (typeof name !== 'string' && !(name instanceof Uint8Array)) throw typeError('invalid-options', 'openTorchStorage: refCounter is { name, offset }, the file that PyTorch names and a number')
-    this.#counter = typeof name === 'string' ? new TextEncoder().encode(name) : name.slice()
-    this.#index = refCounter.offset
-    if (typeof eventSyncRequired !== 'boolean') throw typeError('invalid-options', 'openTorchStorage: eventSyncRequired must be true or false')
-    if (event !== undefined && (!(event instanceof Uint8Array) || event.length !== EVENT_LENGTH)) throw typeError('invalid-event', 'openTorchStorage: event has 64 bytes')
-    if (eventSyncRequired && event === undefined) throw typeError('invalid-event', 'openTorchStorage: eventSyncRequired needs the event')
-    this.#event = eventSyncRequired ? event!.slice() : undefined
-    checked(() => environment().native.torchCounter(this.#counter, this.#index))
-    // Last: what it checks stays in the core until acquire().
-    this.#opening = new VendorOpening(bytes, device, checkNbytes(nbytes), { layout: 'torch-cuda', offset })
-    this.device = device
-    this.nbytes = this.#opening.nbytes
-    this.offset = this.#opening.offset
-    this.unchecked = this.#opening.unchecked
+  constructor(storage: Checked, device: Device, timeoutMs: number) {
+    super(storage.handle, device, storage.nbytes, { layout: 'torch-cuda', offset: storage.offset })
+    this.#storage = storage
+    this.#timeoutMs = timeoutMs
   }
 
-  acquire(holder: object): Claimed {
-    const { books } = environment()
-    const claimed = this.#opening.acquire(holder)
-    let left = 1
-    sweeping(1)
-    // Views hold the memory, too: the last one to go counts down.
-    books.watch(claimed.claim, {
-      joined: () => void left++,
-      ended: () => {
-        if (--left > 0) return
-        sweeping(-1)
-        this.#countDown()
-      },
-    })
+  override acquire(holder: object): Claimed {
+    const { native, books } = environment()
+    const { backendIndex, index } = this.device
+    const share = checked(() => native.torchTake(backendIndex, index, this.#storage.name, this.#storage.index, holder))
+    let claimed: Claimed
     try {
-      if (this.#event !== undefined) this.#wait(this.#event)
+      this.#waitForEvent()
+      claimed = super.acquire(holder)
     } catch (error) {
-      books.end(claimed.record, claimed.claim)
+      native.torchForget(share)
       throw error
     }
+    books.watch(claimed.claim, new ShareWatcher(share, this.device, this.nbytes))
     return claimed
   }
 
-  #wait(handle: Uint8Array): void {
+  // The handle lies in the core's input meanwhile.
+  #waitForEvent(): void {
+    const { event } = this.#storage
+    if (event === undefined) return
     const { core, native } = environment()
-    core.u8.set(handle, core.scratchAt)
-    const claim = checked(() => native.openEvent(this.device.backendIndex, this.device.index, core.u8, core.scratchAt, handle.length, -1, {}))
+    core.u8.set(event, core.scratchAt)
+    const { backendIndex, index } = this.device
+    const claim = checked(() => native.openEvent(backendIndex, index, core.u8, core.scratchAt, event.length, -1, {}))
     try {
-      waitForEvent(claim, EVENT_TIMEOUT_MS, 'openTorchStorage')
+      waitForEvent(claim, this.#timeoutMs, 'openTorchStorage')
     } finally {
       native.end(claim)
     }
   }
+}
 
-  // Our copies are done when they return. A producer that has ended has taken its counters with it.
-  #countDown(): void {
-    try {
-      environment().native.torchCountDown(this.#counter, this.#index)
-    } catch {
-      // Closing has nobody to tell: the file was changed since it was looked at.
-    }
+/** Gives a share back after the memory's claim. */
+class ShareWatcher implements Watcher {
+  readonly #share: number
+  readonly #device: Device
+  readonly #nbytes: number
+
+  constructor(share: number, device: Device, nbytes: number) {
+    this.#share = share
+    this.#device = device
+    this.#nbytes = nbytes
+    if (open.size === 0) process.once('exit', giveAllBack)
+    open.add(this)
   }
+
+  joined(): void {}
+
+  ended(): void {
+    if (!open.delete(this)) return
+    if (open.size === 0) process.off('exit', giveAllBack)
+    const counter = ENDS[environment().native.torchEnd(this.#share)]
+    diagnose('close', () => ({ kind: 'torch-share', device: this.#device.selector, nbytes: this.#nbytes, counter }))
+  }
+}
+
+const open = new Set<ShareWatcher>()
+
+/** An exit runs no finalizer, and PyTorch would never get its memory back. */
+function giveAllBack(): void {
+  for (const watcher of open) watcher.ended()
+}
+
+function fieldsOf(share: unknown): Checked & { number: number } {
+  const from = Array.isArray(share) ? ofTuple(share) : (share as Partial<TorchStorage> & { number?: unknown })
+  if (typeof from !== 'object' || from === null) {
+    throw typeError('invalid-torch-share', `openTorchStorage takes the tuple of _share_cuda_() as an array, or an object of its fields, not ${quote(share)}`)
+  }
+  const { handle, nbytes, offset, refCounter, event, eventSyncRequired = event !== undefined, number = 0 } = from
+  if (handle === null || handle === undefined) throw typeError('invalid-torch-share', 'openTorchStorage: the share has no handle: an empty storage has no memory')
+  if (typeof offset !== 'number') throw typeError('invalid-offset', 'openTorchStorage: the share has no offset; the handle does not say it')
+  if (!Number.isSafeInteger(number) || (number as number) < 0) throw typeError('invalid-torch-share', "openTorchStorage: the tuple's first item is the device's number")
+  if (typeof eventSyncRequired !== 'boolean') throw typeError('invalid-torch-share', 'openTorchStorage: eventSyncRequired must be true or false')
+  const { name, offset: index } = checkCounter(refCounter)
+  return { handle: asBytes(handle, 'handle'), nbytes: checkNbytes(nbytes), offset, name, index, event: eventSyncRequired ? eventBytes(event) : undefined, number: number as number }
+}
+
+function ofTuple(tuple: readonly unknown[]): { [field in keyof TorchStorage]?: never } & { number?: unknown } {
+  if (tuple.length !== 8) throw typeError('invalid-torch-share', `openTorchStorage: _share_cuda_() gives a tuple of 8 items, not of ${tuple.length}`)
+  const [number, handle, nbytes, offset, name, index, event, eventSyncRequired] = tuple
+  return { number, handle, nbytes, offset, refCounter: { name, offset: index }, event, eventSyncRequired } as never
+}
+
+// What is in the file is the addon's to look at.
+function checkCounter(counter: unknown): { name: string; offset: number } {
+  const { name, offset } = (counter ?? {}) as Partial<TorchStorage['refCounter']>
+  const text = name instanceof Uint8Array ? fromUtf8(name) : name
+  if (typeof text !== 'string' || typeof offset !== 'number') {
+    throw typeError('invalid-ref-counter', 'openTorchStorage: refCounter must be { name, offset }: the name of a file (text, or its bytes), and a number')
+  }
+  if (!Number.isSafeInteger(offset) || offset < 0) throw typeError('invalid-ref-counter', `openTorchStorage: a counter's offset is an integer from 0, not ${offset}`)
+  return { name: text, offset }
+}
+
+function eventBytes(event: unknown): Uint8Array {
+  if (event === undefined) throw typeError('invalid-torch-share', 'openTorchStorage: eventSyncRequired, and no event')
+  const bytes = asBytes(event, 'event')
+  if (bytes.length === EVENT_NBYTES) return bytes
+  throw new HandleError('bad-handle-length', `openTorchStorage: the handle of a CUDA event has ${EVENT_NBYTES} bytes, not ${bytes.length}`)
 }

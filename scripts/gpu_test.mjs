@@ -36,7 +36,9 @@ function device() {
     const cuda = listBackends().find(({ backend }) => backend === 'cuda')
     console.log(JSON.stringify({ ...cuda, devices: listDevices().filter((d) => d.backend === 'cuda').map((d) => d.toJSON()) }))`
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', script], { cwd: root, env, encoding: 'utf8' })
-  return status === 0 ? JSON.parse(stdout) : { available: false, reason: stderr }
+  if (status === 0) return JSON.parse(stdout)
+  console.error(`The devices could not be listed, and nothing was run:\n${stderr}`)
+  process.exit(1)
 }
 
 function driverVersion() {
@@ -67,6 +69,15 @@ function ava(group, patterns) {
   return { status, output: readFileSync(log, 'utf8') }
 }
 
+/** Without the lines of tests that passed, and what they logged. */
+function withoutPassed(output) {
+  let isWanted = true
+  return output.split('\n').filter((line) => {
+    if (/^\s*[✔✘─]/.test(line)) isWanted = !/^\s*✔/.test(line)
+    return isWanted || line.includes('skipped:')
+  }).join('\n')
+}
+
 const results = {}
 let isRight = true
 for (const [group, patterns] of Object.entries(files.length > 0 ? { given: files } : GROUPS)) {
@@ -81,7 +92,7 @@ for (const [group, patterns] of Object.entries(files.length > 0 ? { given: files
   results[group] = result
   isRight &&= status === 0 && result.failed === 0 && skipped === 0 && result.passed > 0
   console.error(`${group}: ${result.passed} passed, ${result.failed} failed, ${skipped} skipped, ${result.seconds} s`)
-  if (status !== 0 || skipped > 0) console.error(output.split('\n').filter((line) => !/^\s*(?:✔|ℹ (?!skipped:))/.test(line)).join('\n'))
+  if (status !== 0 || skipped > 0) console.error(withoutPassed(output))
   for (const line of output.split('\n')) {
     const figure = /FIGURE (\{.*\})/.exec(line)?.[1]
     if (figure === undefined) continue

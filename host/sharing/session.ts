@@ -59,6 +59,8 @@ type Answer = { message: Listed | Opened | Refused; descriptors: readonly Descri
 
 const REQUEST_MS = 10_000
 const SWEEP_MS = 250
+/** So long after a driver's refusal the exporter's end may be heard of. */
+const GONE_MS = 100
 /** A lease that is opened and closed all the time may cross an open so often. */
 const MOST_ASKS = 32
 
@@ -254,11 +256,22 @@ export class Session extends EventEmitter<SessionEvents> {
         (id) => this.#send({ t: 'open', id, ...asked }, 'importer:open'),
         (opened) => this.#opened(opened, asked, rangeOf, device),
         { signal, timeoutMs: until - performance.now() }, 'open',
-      )
+      ).catch((error: unknown) => this.#unlessGone(error))
       // Otherwise: a lease that was released after the exporter had the request. It has that release now.
       if (memory !== undefined) return memory
     }
     throw new PeerError('protocol', 'the exporter answers again and again with a lease that this session does not hold')
+  }
+
+  // A driver opens nothing of a process that died between its answer and this: then that is what is said.
+  async #unlessGone(error: unknown): Promise<never> {
+    if (error instanceof DriverError && this.#ended === undefined) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, GONE_MS)
+        this.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+      })
+    }
+    throw error instanceof DriverError && this.#ended !== undefined ? this.#ended : error
   }
 
   #opened(

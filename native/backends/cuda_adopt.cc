@@ -34,14 +34,16 @@ void check_device_memory(const CudaDevice& device, cu::DevicePtr pointer) {
 }
 
 std::unique_ptr<CudaState> state_for(cu::DevicePtr pointer) {
-  if (attribute<unsigned>(cu::kPointerIsLegacyIpcCapable, pointer) != 0) return std::make_unique<CudaState>(CudaKind::legacy);
+  if (attribute<unsigned>(cu::kPointerIsLegacyIpcCapable, pointer) != 0) {
+    return std::make_unique<CudaState>(CudaKind::legacy);
+  }
   const bool has_fd = (attribute<uint64_t>(cu::kPointerAllowedHandleTypes, pointer) & cu::kMemHandlePosixFd) != 0;
   const auto pool = attribute<cu::MemPool>(cu::kPointerMemPool, pointer);
   if (pool != nullptr) {
     if (!has_fd) {
       throw Failure(FailureKind::state, "not-shareable",
-                    "the memory is of a stream-ordered pool (cuMemAllocAsync) that was made without a POSIX handle type, "
-                    "and cannot be exported; make the pool with one, or allocate with cuMemAlloc");
+                    "the memory is of a stream-ordered pool (cuMemAllocAsync) that was made without a POSIX handle "
+                    "type, and cannot be exported; make the pool with one, or allocate with cuMemAlloc");
     }
     auto state = std::make_unique<CudaState>(CudaKind::pool);
     state->pool = pool;

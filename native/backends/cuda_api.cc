@@ -39,7 +39,7 @@ CudaApi load() {
     no_driver(path + " has no " + missing +
               ": it is a stub or too old; install NVIDIA's driver of CUDA 11.4 or newer");
   }
-  api.cuCtxGetId = reinterpret_cast<decltype(api.cuCtxGetId)>(::dlsym(library, "cuCtxGetId"));
+  api.cuCtxGetId = reinterpret_cast<cu::functions::cuCtxGetId*>(::dlsym(library, "cuCtxGetId"));
   api.software = ::dlsym(library, "usm_ipc_software_cuda") != nullptr;
   return api;
 }
@@ -90,8 +90,8 @@ const CudaApi& cuda() {
 
 std::string cuda_result_name(cu::Result result) {
   const char* name = nullptr;
-  if (cuda().cuGetErrorName(result, &name) != cu::kSuccess || name == nullptr) return "CUDA_ERROR_" + std::to_string(result);
-  return name;
+  const bool is_known = cuda().cuGetErrorName(result, &name) == cu::kSuccess && name != nullptr;
+  return is_known ? name : "CUDA_ERROR_" + std::to_string(result);
 }
 
 void require_cuda(const char* call, cu::Result result, const std::string& advice) {

@@ -56,6 +56,7 @@ namespace usm_ipc {
   X(cuMemAllocFromPoolAsync)                \
   X(cuMemFreeAsync)                         \
   X(cuStreamCreate)                         \
+  X(cuStreamDestroy_v2)                     \
   X(cuStreamSynchronize)                    \
   X(cuStreamWaitEvent)                      \
   X(cuEventCreate)                          \
@@ -76,7 +77,7 @@ struct CudaApi {
   USM_IPC_CUDA_FUNCTIONS(USM_IPC_MEMBER)
 #undef USM_IPC_MEMBER
   // Of CUDA 12; null before.
-  cu::Result (*cuCtxGetId)(cu::Context context, unsigned long long* id) = nullptr;
+  cu::functions::cuCtxGetId* cuCtxGetId = nullptr;
   bool software = false;  // the software driver of the tests
 };
 

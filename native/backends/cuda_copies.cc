@@ -34,7 +34,8 @@ void from_device(CudaDevice& device, void* to, cu::DevicePtr from, uint64_t nbyt
   USM_IPC_CUDA(cuMemcpyDtoH_v2, to, from, nbytes);
 }
 
-void device_to_device(CudaDevice& to_device, cu::DevicePtr to, CudaDevice& from_device, cu::DevicePtr from, uint64_t nbytes) {
+void device_to_device(CudaDevice& to_device, cu::DevicePtr to, CudaDevice& from_device, cu::DevicePtr from,
+                      uint64_t nbytes) {
   const CudaScope scope(to_device);
   if (&to_device == &from_device) {
     USM_IPC_CUDA(cuMemcpyDtoDAsync_v2, to, from, nbytes, nullptr);
@@ -77,9 +78,10 @@ void cuda_read(const Memory& from, uint64_t offset, void* to, uint64_t nbytes) {
 void cuda_copy(const Memory& to, uint64_t to_offset, const Memory& from, uint64_t from_offset, uint64_t nbytes) {
   uint8_t* const target = range_of_memory(to, to_offset, nbytes);
   const uint8_t* const source = range_of_memory(from, from_offset, nbytes);
-  if (nbytes == 0 || target == source) return;
+  if (nbytes == 0) return;
   const CudaScope scope_of_source(from);
   const CudaScope scope(to);
+  if (target == source) return;
   if (to.host_addressable) return cuda_read(from, from_offset, target, nbytes);
   if (from.host_addressable) return cuda_write(to, to_offset, source, nbytes);
   const cu::DevicePtr a = address(target);

@@ -58,6 +58,10 @@ uint64_t CudaDevice::context_id() noexcept {
   return get != nullptr && context_ != nullptr && get(context_, &id) == cu::kSuccess ? id : 0;
 }
 
+void CudaDevice::require_context(uint64_t id) {
+  if (is_gone(id) && context_id() != 0) require_cuda("cuCtxGetId", cu::kContextIsDestroyed);
+}
+
 bool CudaDevice::has(cu::DeviceAttribute attribute) const {
   int value = 0;
   USM_IPC_CUDA(cuDeviceGetAttribute, &value, attribute, device);
@@ -88,10 +92,10 @@ CudaScope::CudaScope(CudaDevice& device) {
 }
 
 CudaScope::CudaScope(const Memory& memory) : CudaScope(memory.device) {
-  const uint64_t now = cuda_device(memory.device).context_id();
-  if (memory.token == 0 || now == memory.token) return;
-  // Where there is no context any more the next call says so; pinned memory is used without one.
-  if (now != 0 || memory.host_addressable) require_cuda("cuCtxGetId", cu::kContextIsDestroyed);
+  CudaDevice& device = cuda_device(memory.device);
+  device.require_context(memory.token);
+  // The host's access is no call, and would fault.
+  if (memory.host_addressable && device.is_gone(memory.token)) require_cuda("cuCtxGetId", cu::kContextIsDestroyed);
 }
 
 CudaScope::CudaScope(uint32_t index, std::nothrow_t) noexcept {

@@ -15,14 +15,16 @@ struct CudaDevice {
   cu::Device device = 0;
   DeviceInfo info{};
 
-  // The primary context, retained at first use and kept. Everything else in the process that uses CUDA's runtime is in it.
+  // The primary context, retained at first use and kept. All that uses CUDA's runtime in the process is in it.
   cu::Context context();
-  // Another one once the context was destroyed (cudaDeviceReset) and made anew, at the same address. 0: there is none now,
-  // or the driver has no such numbers.
+  // Another one once the context was destroyed (cudaDeviceReset) and made anew, at the same address. 0: there is none
+  // now, or the driver has no such numbers.
   uint64_t context_id() noexcept;
-  // Whether what was made in the context of that number is gone: others may have its addresses, its pinned memory is not
-  // there, and a driver that is asked about its streams and events crashes.
+  // Whether what was made in the context of that number is gone: others may have its addresses, its pinned memory is
+  // not there, and a driver that is asked about its streams and events crashes.
   bool is_gone(uint64_t id) noexcept { return id != 0 && context_id() != id; }
+  // Throws where another context has followed that one. Where there is none now, the driver's calls say so themselves.
+  void require_context(uint64_t id);
   bool has(cu::DeviceAttribute attribute) const;
 
  private:

@@ -20,7 +20,7 @@ struct Made {
 Made& made(const Event& event) { return *static_cast<Made*>(event.event); }
 
 cu::Event of(const Event& event) {
-  if (cuda_device(event.device).is_gone(made(event).context)) require_cuda("cuCtxGetId", cu::kContextIsDestroyed);
+  cuda_device(event.device).require_context(made(event).context);
   return made(event).event;
 }
 

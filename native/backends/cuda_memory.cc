@@ -70,7 +70,9 @@ void check_cuda_descriptor(int fd, const char* layout) {
   if (cuda().software) return;
   // Nobody is asked: a peer's file system may answer when it likes.
   struct statx given;
-  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &given) != 0) throw system_failure("cuda", "statx", errno);
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &given) != 0) {
+    throw system_failure("cuda", "statx", errno);
+  }
   struct stat control;
   const bool is_known = ::stat("/dev/nvidiactl", &control) == 0;
   const auto device = makedev(given.stx_rdev_major, given.stx_rdev_minor);

@@ -59,7 +59,8 @@ class Imports {
 // A pool for itself: whoever has a pool's descriptor can open all that is in it.
 void pool_allocate(const CudaDevice& device, Memory& memory) {
   if (!device.has(cu::kDeviceMemoryPools)) {
-    throw Failure(FailureKind::state, "not-shareable", "this device has no stream-ordered pools: use ipc: 'fd' or 'legacy'");
+    throw Failure(FailureKind::state, "not-shareable",
+                  "this device has no stream-ordered pools: use ipc: 'fd' or 'legacy'");
   }
   cu::MemPoolProps props{};
   props.type = cu::kMemAllocationPinned;
@@ -111,9 +112,9 @@ Memory pool_open(const CudaDevice& device, const OpenRequest& request) {
   auto state = std::make_unique<CudaState>(CudaKind::pool);
   state->handle.assign(request.handle, request.handle + kHandleSize);
   Pool pool;
+  void* const number = reinterpret_cast<void*>(intptr_t{request.descriptor});
   require_cuda("cuMemPoolImportFromShareableHandle",
-               cuda().cuMemPoolImportFromShareableHandle(&pool.pool, reinterpret_cast<void*>(intptr_t{request.descriptor}),
-                                                         cu::kMemHandlePosixFd, 0),
+               cuda().cuMemPoolImportFromShareableHandle(&pool.pool, number, cu::kMemHandlePosixFd, 0),
                "the descriptor beside the handle is none of a CUDA pool");
   cu::MemPoolPtrExportData data;
   std::memcpy(data.reserved, request.handle, kHandleSize);

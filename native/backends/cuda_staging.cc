@@ -5,6 +5,9 @@
 #include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -44,83 +47,96 @@ struct Job {
   }
 };
 
-// One thread's: two pinned buffers, and a stream and two events for each device.
+struct Pinned {
+  Pinned() { USM_IPC_CUDA(cuMemHostAlloc, &data, kBuffer, cu::kHostAllocPortable); }
+  ~Pinned() {
+    if (data != nullptr) cuda().cuMemFreeHost(data);
+  }
+  void* data = nullptr;
+};
+
+struct Stream {
+  Stream() { USM_IPC_CUDA(cuStreamCreate, &stream, cu::kStreamDefault); }
+  ~Stream() {
+    if (stream != nullptr) cuda().cuStreamDestroy_v2(stream);
+  }
+  cu::Stream stream = nullptr;
+};
+
+struct LocalEvent {
+  LocalEvent() { USM_IPC_CUDA(cuEventCreate, &event, cu::kEventDisableTiming); }
+  ~LocalEvent() {
+    if (event != nullptr) cuda().cuEventDestroy_v2(event);
+  }
+  cu::Event event = nullptr;
+};
+
+// What a thread copies to and from one device with: two pinned buffers, and a stream that goes in turn with the default
+// stream, as the driver's own copies do.
 class Lane {
  public:
-  Lane() {
-    for (void*& buffer : buffers_) USM_IPC_CUDA(cuMemHostAlloc, &buffer, kBuffer, cu::kHostAllocPortable);
-  }
-  ~Lane() {
-    for (void* const buffer : buffers_) {
-      if (buffer != nullptr) cuda().cuMemFreeHost(buffer);
-    }
-  }
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
-
   void run(Job& job) {
     const CudaScope scope(*job.device);
-    const Queue& queue = queue_of(*job.device);
     try {
-      job.is_write ? write(job, queue) : read(job, queue);
-      USM_IPC_CUDA(cuStreamSynchronize, queue.stream);
+      job.is_write ? write(job) : read(job);
+      USM_IPC_CUDA(cuStreamSynchronize, stream_.stream);
     } catch (...) {
-      cuda().cuStreamSynchronize(queue.stream);  // nothing reads or writes the buffers any more
+      cuda().cuStreamSynchronize(stream_.stream);  // nothing reads or writes the buffers any more
       throw;
     }
   }
 
- private:
-  struct Queue {
-    cu::Stream stream = nullptr;
-    cu::Event events[2] = {};
-  };
-
-  // A stream that goes in turn with the default stream, as the driver's own copies do.
-  const Queue& queue_of(CudaDevice& device) {
-    Queue& queue = queues_[&device];
-    if (queue.stream == nullptr) USM_IPC_CUDA(cuStreamCreate, &queue.stream, cu::kStreamDefault);
-    for (cu::Event& event : queue.events) {
-      if (event == nullptr) USM_IPC_CUDA(cuEventCreate, &event, cu::kEventDisableTiming);
+  // Its context is gone, and the driver has taken back all of it.
+  void forget() {
+    for (int slot : {0, 1}) {
+      buffers_[slot].data = nullptr;
+      events_[slot].event = nullptr;
     }
-    return queue;
+    stream_.stream = nullptr;
   }
 
-  void write(Job& job, const Queue& queue) {
+ private:
+  void write(Job& job) {
     bool busy[2] = {};
     int slot = 0;
     for (uint64_t at = job.take(); at < job.nbytes; at = job.take(), slot ^= 1) {
-      if (busy[slot]) USM_IPC_CUDA(cuEventSynchronize, queue.events[slot]);
+      if (busy[slot]) USM_IPC_CUDA(cuEventSynchronize, events_[slot].event);
       const uint64_t size = job.size_at(at);
-      std::memcpy(buffers_[slot], job.host_side + at, size);
-      USM_IPC_CUDA(cuMemcpyHtoDAsync_v2, job.device_side + at, buffers_[slot], size, queue.stream);
-      USM_IPC_CUDA(cuEventRecord, queue.events[slot], queue.stream);
+      std::memcpy(buffers_[slot].data, job.host_side + at, size);
+      USM_IPC_CUDA(cuMemcpyHtoDAsync_v2, job.device_side + at, buffers_[slot].data, size, stream_.stream);
+      USM_IPC_CUDA(cuEventRecord, events_[slot].event, stream_.stream);
       busy[slot] = true;
     }
   }
 
-  void read(Job& job, const Queue& queue) {
+  void read(Job& job) {
     uint64_t pending = job.nbytes;  // where the piece in the other buffer belongs
     for (int slot = 0;; slot ^= 1) {
       const uint64_t at = job.take();
       if (at < job.nbytes) {
-        USM_IPC_CUDA(cuMemcpyDtoHAsync_v2, buffers_[slot], job.device_side + at, job.size_at(at), queue.stream);
-        USM_IPC_CUDA(cuEventRecord, queue.events[slot], queue.stream);
+        USM_IPC_CUDA(cuMemcpyDtoHAsync_v2, buffers_[slot].data, job.device_side + at, job.size_at(at), stream_.stream);
+        USM_IPC_CUDA(cuEventRecord, events_[slot].event, stream_.stream);
       }
       if (pending < job.nbytes) {
-        USM_IPC_CUDA(cuEventSynchronize, queue.events[slot ^ 1]);
-        std::memcpy(job.host_side + pending, buffers_[slot ^ 1], job.size_at(pending));
+        USM_IPC_CUDA(cuEventSynchronize, events_[slot ^ 1].event);
+        std::memcpy(job.host_side + pending, buffers_[slot ^ 1].data, job.size_at(pending));
       }
       if (at >= job.nbytes) return;
       pending = at;
     }
   }
 
-  void* buffers_[2] = {};
-  std::unordered_map<CudaDevice*, Queue> queues_;
+  Pinned buffers_[2];
+  Stream stream_;
+  LocalEvent events_[2];
 };
 
-// The lanes and their threads: made at the first copy and kept. One copy at a time has all of them.
+struct Lanes {
+  uint64_t context = 0;  // that they were made in
+  std::vector<std::unique_ptr<Lane>> all;
+};
+
+// The threads, and a lane of each for each device: made at the first copy and kept. One copy at a time has all of them.
 class Staging {
  public:
   static Staging& instance() {
@@ -130,73 +146,82 @@ class Staging {
 
   bool run(CudaDevice& device, cu::DevicePtr device_side, uint8_t* host_side, bool is_write, uint64_t nbytes) {
     std::lock_guard<std::mutex> lock(one_copy_);
-    if (!prepare(device)) return false;
+    start_threads(std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads));
+    Lanes& lanes = lanes_of(device);
+    if (lanes.all.empty()) return false;
     Job job{};
     job.device = &device;
     job.device_side = device_side;
     job.host_side = host_side;
     job.is_write = is_write;
     job.nbytes = nbytes;
-    job.piece = std::clamp(nbytes / (lanes_.size() * kPiecesEach), kLeastPiece, kBuffer);
-    start(&job);
-    wait();
+    job.piece = std::clamp(nbytes / (lanes.all.size() * kPiecesEach), kLeastPiece, kBuffer);
+    give(job, lanes);
     if (job.failure != nullptr) std::rethrow_exception(job.failure);
     return true;
   }
 
  private:
-  // Under one_copy_.
-  bool prepare(CudaDevice& device) {
-    if (!lanes_.empty()) return true;
-    const CudaScope scope(device);
-    const unsigned wanted = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
+  // Under one_copy_, as all up to serve(). As many as there can be.
+  void start_threads(unsigned wanted) {
     try {
-      while (lanes_.size() < wanted) lanes_.push_back(std::make_unique<Lane>());
-    } catch (const Failure&) {
-      if (lanes_.empty()) return false;
+      for (; threads_ < wanted; threads_++) std::thread(&Staging::serve, this, threads_, turn_).detach();
+    } catch (const std::system_error&) {
     }
-    for (const auto& lane : lanes_) std::thread(&Staging::serve, this, lane.get()).detach();
-    return true;
   }
 
-  void start(Job* job) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    job_ = job;
-    left_ = lanes_.size();
+  Lanes& lanes_of(CudaDevice& device) {
+    const CudaScope scope(device);
+    Lanes& lanes = lanes_[&device];
+    if (device.is_gone(lanes.context)) {
+      for (const auto& lane : lanes.all) lane->forget();
+      lanes.all.clear();
+    }
+    if (!lanes.all.empty()) return lanes;
+    lanes.context = device.context_id();
+    try {
+      while (lanes.all.size() < threads_) lanes.all.push_back(std::make_unique<Lane>());
+    } catch (const Failure&) {  // with those that there are
+    }
+    return lanes;
+  }
+
+  void give(Job& job, const Lanes& lanes) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    job_ = &job;
+    job_lanes_ = &lanes;
+    left_ = threads_;
     ++turn_;
     begun_.notify_all();
-  }
-
-  void wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
     ended_.wait(lock, [this] { return left_ == 0; });
   }
 
-  void serve(Lane* lane) {
-    for (uint64_t served = 0;;) {
-      Job* job;
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        begun_.wait(lock, [&] { return turn_ != served; });
-        served = turn_;
-        job = job_;
-      }
+  void serve(size_t thread, uint64_t served) {
+    for (;;) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      begun_.wait(lock, [&] { return turn_ != served; });
+      served = turn_;
+      Job& job = *job_;
+      Lane* const lane = thread < job_lanes_->all.size() ? job_lanes_->all[thread].get() : nullptr;
+      lock.unlock();
       try {
-        lane->run(*job);
+        if (lane != nullptr) lane->run(job);
       } catch (...) {
-        job->fail();
+        job.fail();
       }
-      std::lock_guard<std::mutex> lock(mutex_);
+      lock.lock();
       if (--left_ == 0) ended_.notify_one();
     }
   }
 
   std::mutex one_copy_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  size_t threads_ = 0;
+  std::unordered_map<CudaDevice*, Lanes> lanes_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable begun_;
   std::condition_variable ended_;
   Job* job_ = nullptr;
+  const Lanes* job_lanes_ = nullptr;
   size_t left_ = 0;
   uint64_t turn_ = 0;
 };

@@ -1,5 +1,5 @@
-// Copies between pageable host memory and a device through pinned buffers: threads fill (or empty) two buffers each, one
-// while the device copies the other.
+// Copies between pageable host memory and a device through pinned buffers: threads fill (or empty) two buffers each,
+// one while the device copies the other.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,8 @@ void unmap(cu::DevicePtr address, uint64_t nbytes) noexcept {
   cuda().cuMemAddressFree(address, nbytes);
 }
 
-constexpr char kSizeAdvice[] = "the descriptor is of memory of another size than the handle says, so it is not the one of this export";
+constexpr char kSizeAdvice[] =
+    "the descriptor is of memory of another size than the handle says, so it is not the one of this export";
 
 }  // namespace
 
@@ -116,7 +117,7 @@ Memory vmm_open(const CudaDevice& device, const OpenRequest& request) {
   check_cuda_descriptor(request.descriptor, "cuda-vmm");
   const auto physical = load_little_endian<uint64_t>(request.handle);
   const uint64_t unit = granularity(properties(device), cu::kGranularityMinimum);
-  if (physical % unit != 0 || physical < request.allocation_nbytes) {
+  if (physical == 0 || physical % unit != 0 || physical < request.allocation_nbytes) {
     throw Failure(FailureKind::argument, "invalid-vendor-handle",
                   "the physical size is no multiple of the device's granularity, or smaller than the allocation");
   }
@@ -126,12 +127,15 @@ Memory vmm_open(const CudaDevice& device, const OpenRequest& request) {
   state->physical = physical;
   Physical handle;
   const char* const call = "cuMemImportFromShareableHandle";
-  require_cuda(call, cuda().cuMemImportFromShareableHandle(&handle.handle, reinterpret_cast<void*>(intptr_t{request.descriptor}), cu::kMemHandlePosixFd),
+  void* const number = reinterpret_cast<void*>(intptr_t{request.descriptor});
+  require_cuda(call, cuda().cuMemImportFromShareableHandle(&handle.handle, number, cu::kMemHandlePosixFd),
                "the descriptor beside the handle is none of CUDA's memory");
   cu::MemAllocationProp prop{};
   USM_IPC_CUDA(cuMemGetAllocationPropertiesFromHandle, &prop, handle.handle);
-  if (prop.location.type != cu::kMemLocationDevice || prop.location.id != device.device) {
-    throw cuda_failure(call, "extent-mismatch", "the descriptor is of memory of another device; it is not the one of this export");
+  const bool is_on_device = prop.location.type == cu::kMemLocationDevice && prop.location.id == device.device;
+  if (prop.type != cu::kMemAllocationPinned || !is_on_device) {
+    throw cuda_failure(call, "extent-mismatch",
+                       "the descriptor is of memory of another device; it is not the one of this export");
   }
   memory.base = pointer_to(map(device, handle.handle, physical, kSizeAdvice));
   memory.nbytes = physical;

@@ -29,6 +29,7 @@ using cuCtxSetCurrent = Result(Context context);
 using cuCtxPushCurrent_v2 = Result(Context context);
 using cuCtxPopCurrent_v2 = Result(Context* context);
 using cuCtxGetDevice = Result(Device* device);
+using cuCtxGetId = Result(Context context, unsigned long long* id);
 using cuCtxSynchronize = Result();
 using cuCtxEnablePeerAccess = Result(Context peer, unsigned flags);
 
@@ -83,6 +84,7 @@ using cuStreamDestroy_v2 = Result(Stream stream);
 using cuStreamSynchronize = Result(Stream stream);
 using cuStreamQuery = Result(Stream stream);
 using cuStreamWaitEvent = Result(Stream stream, Event event, unsigned flags);
+using cuLaunchHostFunc = Result(Stream stream, void (*function)(void*), void* data);
 using cuEventCreate = Result(Event* event, unsigned flags);
 using cuEventDestroy_v2 = Result(Event event);
 using cuEventRecord = Result(Event event, Stream stream);

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "cuda_cpu/driver.h"
+#include "cuda_cpu/context.h"
 #include "cuda_cpu/entry.h"
 
 using namespace usm_ipc::cuda_cpu;
@@ -41,8 +41,8 @@ CUDA_CALL(cuIpcGetMemHandle, IpcMemHandle* out, DevicePtr pointer) {
   Lock lock(driver.mutex);
   DevicePtr base = 0;
   const Range* const range = driver.range_at(pointer, &base);
-  if (range == nullptr || range->origin != Origin::legacy) return kInvalidValue;
-  const MappedFile& memory = *range->block->memory;
+  if (out == nullptr || range == nullptr || range->origin != Origin::legacy) return kInvalidValue;
+  const MappedFile& memory = *range->memory;
   Handle handle{};
   handle.number = 0x5500000000 + range->id;
   handle.process_low = handle.process = static_cast<uint32_t>(::getpid());
@@ -55,8 +55,9 @@ CUDA_CALL(cuIpcGetMemHandle, IpcMemHandle* out, DevicePtr pointer) {
   return kSuccess;
 }
 
-CUDA_CALL(cuIpcOpenMemHandle_v2, DevicePtr* pointer, IpcMemHandle given, unsigned) {
+CUDA_CALL(cuIpcOpenMemHandle_v2, DevicePtr* pointer, IpcMemHandle given, unsigned flags) {
   ENTER_IN_CONTEXT(cuIpcOpenMemHandle_v2);
+  if (pointer == nullptr || (flags & ~kIpcMemLazyEnablePeerAccess) != 0) return kInvalidValue;
   Driver& driver = Driver::instance();
   Lock lock(driver.mutex);
   Handle handle;
@@ -70,17 +71,13 @@ CUDA_CALL(cuIpcOpenMemHandle_v2, DevicePtr* pointer, IpcMemHandle given, unsigne
     *pointer = at;
     return kSuccess;
   }
-  auto file = file_of(static_cast<int>(handle.process), handle.fd, handle.token);
+  auto file = file_of(handle.process, handle.fd, handle.token);
   const uint64_t offset = uint64_t{handle.offset} * 512;
   if (file == nullptr || handle.nbytes == 0 || offset > file->nbytes || handle.nbytes > file->nbytes - offset) return kInvalidValue;
   const uint64_t whole = file->nbytes;
   auto memory = map_file(std::move(file), whole);
   if (memory == nullptr) return kMapFailed;
-  Range range;
-  range.nbytes = handle.nbytes;
-  range.origin = Origin::imported;
-  range.device = current_device();
-  range.id = ++driver.last_id;
+  Range range = driver.new_range(handle.nbytes, Origin::imported, current_device());
   range.key = key;
   range.opens = 1;
   *pointer = reinterpret_cast<DevicePtr>(memory->base) + offset;

@@ -1,11 +1,14 @@
 // What every function of the driver begins with.
 #pragma once
 
+#include <string>
+
 #include "cuda/functions.h"
 
 // Exported under the name that the declaration has; a wrong signature does not compile.
-#define CUDA_CALL(name, ...) \
-  extern "C" __attribute__((visibility("default"))) ::usm_ipc::cu::Result name(__VA_ARGS__)
+#define CUDA_CALL(name, ...)                                                  \
+  extern "C" __attribute__((visibility("default"))) usm_ipc::cu::functions::name name; \
+  extern "C" ::usm_ipc::cu::Result name(__VA_ARGS__)
 
 namespace usm_ipc::cuda_cpu {
 
@@ -15,6 +18,8 @@ using namespace cu;  // the driver's own types: this library implements them
 Result enter(const char* function);
 // And there is a current context that has not been destroyed.
 Result enter_in_context(const char* function);
+
+void set_failures(const std::string& text);
 
 #define ENTER(function)                                                        \
   if (const Result result_ = enter(#function); result_ != kSuccess) return result_

@@ -33,6 +33,12 @@ uint8_t* aligned(uint64_t nbytes, int protection) {
   return reinterpret_cast<uint8_t*>(at);
 }
 
+bool is_called(const std::string& path, const std::string& beginning) {
+  char link[64];
+  const ssize_t length = ::readlink(path.c_str(), link, sizeof link);
+  return length > 0 && std::string(link, static_cast<size_t>(length)).compare(0, beginning.size(), beginning) == 0;
+}
+
 }  // namespace
 
 std::shared_ptr<File> make_file(uint64_t nbytes) {
@@ -45,19 +51,18 @@ std::shared_ptr<File> make_file(uint64_t nbytes) {
   return file;
 }
 
-std::shared_ptr<File> file_of(int process, int fd, uint16_t token) {
+std::shared_ptr<File> file_of(uint32_t process, uint32_t fd, uint32_t token) {
   const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd);
-  char link[64];
-  const ssize_t length = ::readlink(path.c_str(), link, sizeof link);
   const std::string wanted = "/memfd:" + std::string(kName) + std::to_string(token) + " ";
-  if (length < 0 || std::string(link, length).compare(0, wanted.size(), wanted) != 0) return nullptr;
+  if (!is_called(path, wanted)) return nullptr;  // nothing else is opened
   auto file = std::make_shared<File>();
-  file->fd = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!file->fd) return nullptr;
+  file->fd = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  // The number may have come to mean something else in between.
+  if (!file->fd || !is_called("/proc/self/fd/" + std::to_string(file->fd.get()), wanted)) return nullptr;
   const off_t size = ::lseek(file->fd.get(), 0, SEEK_END);
   if (size < 0) return nullptr;
   file->nbytes = static_cast<uint64_t>(size);
-  file->token = token;
+  file->token = static_cast<uint16_t>(token);
   return file;
 }
 
@@ -111,12 +116,12 @@ int export_file(const File& file, const Shareable& about) {
 
 std::shared_ptr<File> import_file(int fd, Shareable& about) {
   iovec part{&about, sizeof about};
-  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // room for one descriptor
   // Looking duplicates the descriptor and leaves the message for who looks next.
   const ssize_t got = ::recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   const cmsghdr* const head = got < 0 ? nullptr : CMSG_FIRSTHDR(&message);

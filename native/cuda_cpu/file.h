@@ -18,7 +18,7 @@ struct File {
 // Null where there is no memory or no descriptor to be had.
 std::shared_ptr<File> make_file(uint64_t nbytes);
 // Of another process, by number; null where that is not the file that `token` says.
-std::shared_ptr<File> file_of(int process, int fd, uint16_t token);
+std::shared_ptr<File> file_of(uint32_t process, uint32_t fd, uint32_t token);
 
 struct MappedFile {
   std::shared_ptr<File> file;

@@ -10,7 +10,6 @@ namespace usm_ipc::cu {
 
 struct CUmemPoolHandle_st {
   uint64_t id = 0;
-  int process = 0;
   int device = 0;
   bool imported = false;
   bool exported = false;
@@ -22,3 +21,22 @@ struct CUmemPoolHandle_st {
 };
 
 }  // namespace usm_ipc::cu
+
+namespace usm_ipc::cuda_cpu {
+
+// Each under the lock.
+CUmemPoolHandle_st* make_pool(int device, MemHandleType handle_types);
+CUmemPoolHandle_st* import_pool(const Shareable& about, int device, std::shared_ptr<MappedFile> memory);
+CUmemPoolHandle_st* default_pool(int device);
+// Null: there is no such pool, or it was destroyed.
+CUmemPoolHandle_st* known_pool(MemPool pool);
+Result destroy_pool(CUmemPoolHandle_st* pool);
+Result allocate_in_pool(DevicePtr* pointer, uint64_t nbytes, CUmemPoolHandle_st& pool);
+void free_in_pool(std::map<DevicePtr, Range>::iterator at);
+// All that lives in the device's pools is gone already.
+void empty_pools(int device);
+
+inline DevicePtr base_of(const CUmemPoolHandle_st& pool) { return reinterpret_cast<DevicePtr>(pool.memory->base); }
+constexpr uint64_t kPoolRoom = 1ull << 30;  // sparse
+
+}  // namespace usm_ipc::cuda_cpu

@@ -3,7 +3,7 @@ import { FdChannel, ledger, openTorchStorage, type MemoryIPCDevice } from '../..
 import { decode, encode, parse, say } from '../../support/child.ts'
 
 export interface Request {
-  do: 'open' | 'close' | 'drop'
+  do: 'open' | 'close' | 'drop' | 'exit'
   handle?: string
   nbytes?: number
   offset?: number
@@ -37,6 +37,8 @@ function answer(request: Request): Answer {
       memory!.close()
       memory!.close()
       return { live: ledger().live }
+    case 'exit':
+      return process.exit(0)
     case 'drop':
       memory = undefined
       return {}

@@ -1,0 +1,3 @@
+import { Program } from './programs.ts'
+
+new Program('ipc').testAll()
