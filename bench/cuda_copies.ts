@@ -7,11 +7,10 @@ import { median } from './support/paired.ts'
 
 const NBYTES = 1e9
 const TIMES = 7
+const WAYS = ['toDevice', 'fromDevice'] as const
 
-interface Rates {
-  toDevice: number
-  fromDevice: number
-}
+type Times = Record<(typeof WAYS)[number], number[]>
+type Rates = Record<(typeof WAYS)[number], number>
 
 export interface Copies {
   ours: Rates
@@ -19,7 +18,7 @@ export interface Copies {
   /** Pinned host memory, and ordinary memory by the driver alone. */
   pinned: Rates
   pageable: Rates
-  /** Milliseconds: the event loop's longest pauses while asynchronous copies ran. */
+  /** Milliseconds between turns of the event loop while asynchronous copies ran; an idle one has 1 to 1.1. */
   loopDelay: { p99: number; max: number }
   fill: number
   deviceToDevice: number
@@ -32,36 +31,43 @@ export async function benchCopies(device: Device, raw: RawDriver): Promise<Copie
   const bytes = new Uint8Array(NBYTES).fill(1) // every page of it is there
   const pointer = raw.alloc(NBYTES)
   const pinned = raw.allocPinned(NBYTES)
-  const rate = (nanoseconds: number): number => NBYTES / nanoseconds
-  const ours: Record<keyof Rates, number[]> = { toDevice: [], fromDevice: [] }
-  const asynchronous: Record<keyof Rates, number[]> = { toDevice: [], fromDevice: [] }
-  const bare: Record<'pinned' | 'pageable', Record<keyof Rates, number[]>> = { pinned: { toDevice: [], fromDevice: [] }, pageable: { toDevice: [], fromDevice: [] } }
+  const ours: Times = { toDevice: [], fromDevice: [] }
+  const asynchronous: Times = { toDevice: [], fromDevice: [] }
+  const bare: Record<'pinned' | 'pageable', Times> = { pinned: { toDevice: [], fromDevice: [] }, pageable: { toDevice: [], fromDevice: [] } }
   const [fills, within]: [number[], number[]] = [[], []]
-  const delay = monitorEventLoopDelay({ resolution: 1 })
+  const delays: Copies['loopDelay'][] = []
   const time = async (step: () => unknown): Promise<number> => {
     const started = performance.now()
     await step()
     return (performance.now() - started) * 1e6
   }
-  for (let i = 0; i < TIMES; i++) {
-    bare.pinned.toDevice.push(raw.timeCopy(pointer, pinned, NBYTES, 1, 1)[0]!)
-    ours.toDevice.push(await time(() => memory.copyFrom(bytes)))
-    bare.pinned.fromDevice.push(raw.timeCopy(pointer, pinned, NBYTES, 0, 1)[0]!)
-    ours.fromDevice.push(await time(() => memory.copyTo(bytes)))
-    if (i > 0) delay.enable()
-    asynchronous.toDevice.push(await time(() => memory.copyFromAsync(bytes)))
-    asynchronous.fromDevice.push(await time(() => memory.copyToAsync(bytes)))
-    delay.disable()
-    bare.pageable.toDevice.push(raw.timePageableCopy(bytes, pointer, 1, 1)[0]!)
-    bare.pageable.fromDevice.push(raw.timePageableCopy(bytes, pointer, 0, 1)[0]!)
-    fills.push(await time(() => memory.fill(i)))
-    within.push(await time(() => other.copyFrom(memory)))
+  try {
+    for (let i = 0; i <= TIMES; i++) {
+      for (const way of WAYS) {
+        const to = way === 'toDevice'
+        bare.pinned[way].push(raw.timeCopy(pointer, pinned, NBYTES, to ? 1 : 0, 1)[0]!)
+        ours[way].push(await time(() => (to ? memory.copyFrom(bytes) : memory.copyTo(bytes))))
+        // A new one each time: it counts the pause between its uses as well.
+        const delay = monitorEventLoopDelay({ resolution: 1 })
+        delay.enable()
+        asynchronous[way].push(await time(() => (to ? memory.copyFromAsync(bytes) : memory.copyToAsync(bytes))))
+        delay.disable()
+        if (i > 0) delays.push({ p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 })
+        bare.pageable[way].push(raw.timePageableCopy(bytes, pointer, to ? 1 : 0, 1)[0]!)
+      }
+      fills.push(await time(() => memory.fill(i)))
+      within.push(await time(() => other.copyFrom(memory)))
+    }
+  } finally {
+    raw.free(pointer)
+    raw.freePinned(pinned)
   }
-  raw.free(pointer)
-  raw.freePinned(pinned)
-  const rates = (times: Record<keyof Rates, number[]>): Rates => ({ toDevice: rate(median(times.toDevice)), fromDevice: rate(median(times.fromDevice)) })
+  // Without the first ones, which touch everything.
+  const rate = (nanoseconds: number[]): number => NBYTES / median(nanoseconds.slice(1))
+  const rates = ({ toDevice, fromDevice }: Times): Rates => ({ toDevice: rate(toDevice), fromDevice: rate(fromDevice) })
   return {
     ours: rates(ours), async: rates(asynchronous), pinned: rates(bare.pinned), pageable: rates(bare.pageable),
-    loopDelay: { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 }, fill: rate(median(fills)), deviceToDevice: rate(median(within)),
+    loopDelay: { p99: median(delays.map(({ p99 }) => p99)), max: Math.max(...delays.map(({ max }) => max)) },
+    fill: rate(fills), deviceToDevice: rate(within),
   }
 }

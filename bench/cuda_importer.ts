@@ -8,24 +8,28 @@ import { built } from './support/built.ts'
 import { median } from './support/paired.ts'
 
 export interface Opens {
+  /** Of this process, in a context that exists. */
   first: number
   open: number
   close: number
   bareOpen: number
   bareClose: number
-  /** Of what is open already. */
+  /** Of what is open already; of a pool's, the driver's own would end ours. */
   cachedOpen: number
   cachedClose: number
-  bareReopen: number
+  bareReopen?: number
 }
 
 export interface Sessions {
   open: number
   close: number
   roundTrip: number
+  /** Until the exporter has answered something after the release. */
+  released: number
   cached: number
-  /** 1,000 names of one arena. */
+  /** 1,000 names of one arena, and what is theirs each in it where the arena is opened as one. */
   openAll: number
+  flat: number
 }
 
 const [what, argument] = process.argv.slice(2) as ['opens' | 'session', string]
@@ -42,6 +46,7 @@ async function opens(count: number): Promise<Opens> {
   using descriptor = number === undefined ? undefined : Descriptor.duplicate(number)
   const options = descriptor === undefined ? {} : { descriptor }
   const raw = rawDriver()
+  raw.freeMemory() // the driver's start and its context are not the first opening's
   const bare = (n: number): number[] =>
     number === undefined ? raw.timeOpenClose(handle, n) : handle.length === 32 ? raw.timeVmmOpenClose(number, message.physical, n) : raw.timePoolOpenClose(number, handle, n)
   const timed: Record<'open' | 'close' | 'bareOpen' | 'bareClose', number[]> = { open: [], close: [], bareOpen: [], bareClose: [] }
@@ -72,44 +77,62 @@ async function opens(count: number): Promise<Opens> {
     cachedClose.push((performance.now() - opened) * 1000)
   }
   void held
-  const reopened = number === undefined ? bare(count).slice(0, count) : []
+  const reopened = handle.length === 64 && number !== undefined ? {} : { bareReopen: median(bare(count).slice(0, count)) / 1000 }
   return {
     first, open: median(timed.open), close: median(timed.close), bareOpen: median(timed.bareOpen), bareClose: median(timed.bareClose),
-    cachedOpen: median(cached), cachedClose: median(cachedClose), bareReopen: reopened.length === 0 ? 0 : median(reopened) / 1000,
+    cachedOpen: median(cached), cachedClose: median(cachedClose), ...reopened,
   }
 }
 
 async function session(path: string): Promise<Sessions> {
   const connected = await connect(path)
-  const timed: Record<'open' | 'close' | 'roundTrip' | 'cached' | 'openAll', number[]> = { open: [], close: [], roundTrip: [], cached: [], openAll: [] }
+  const timed: Record<keyof Sessions, number[]> = { open: [], close: [], roundTrip: [], released: [], cached: [], openAll: [], flat: [] }
+  const since = (started: number): number => (performance.now() - started) * 1000
   for (let i = 0; i < 500; i++) {
     const started = performance.now()
     const memory = await connected.open('one')
     const opened = performance.now()
     memory.close()
     const closed = performance.now()
-    if (i < 50) continue
     timed.open.push((opened - started) * 1000)
     timed.close.push((closed - opened) * 1000)
     timed.roundTrip.push((closed - started) * 1000)
+  }
+  for (let i = 0; i < 500; i++) {
+    const started = performance.now()
+    const memory = await connected.open('one')
+    memory.close()
+    await connected.list({ prefix: 'none' }) // answered in turn, so behind the release
+    timed.released.push(since(started))
   }
   const held = await connected.open('one')
   for (let i = 0; i < 2000; i++) {
     const started = performance.now()
     const memory = await connected.open('one')
-    timed.cached.push((performance.now() - started) * 1000)
+    timed.cached.push(since(started))
     memory.close()
   }
   held.close()
-  for (let i = 0; i < 21; i++) {
+  for (let i = 0; i < 25; i++) {
     const started = performance.now()
     const all = await connected.openAll({ prefix: 'tensor.' })
-    timed.openAll.push((performance.now() - started) * 1000)
+    timed.openAll.push(since(started))
     for (const memory of all.values()) memory.close()
     if (all.size !== 1000) throw new Error(`${all.size} tensors`)
+    await connected.list({ prefix: 'none' })
+  }
+  for (let i = 0; i < 100; i++) {
+    const started = performance.now()
+    const arena = await connected.open('arena')
+    const base = arena.pointer
+    const parts = Array.from({ length: 1000 }, (_, at) => ({ pointer: base + BigInt(at * 4096), nbytes: 4096 }))
+    timed.flat.push(since(started))
+    if (parts.at(-1)!.pointer - base + 4096n !== BigInt(arena.nbytes)) throw new Error('another arena')
+    arena.close()
   }
   await connected.close()
-  return { open: median(timed.open), close: median(timed.close), roundTrip: median(timed.roundTrip), cached: median(timed.cached), openAll: median(timed.openAll) }
+  // What came first warmed things up.
+  return Object.fromEntries(Object.entries(timed).map(([name, samples]) => [name, median(samples.slice(samples.length / 10))])) as unknown as Sessions
 }
 
 await say(channel, what === 'opens' ? await opens(Number(argument)) : await session(argument))

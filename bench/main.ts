@@ -5,7 +5,7 @@
 import { cpus } from 'node:os'
 import { benchCore } from './core.ts'
 import { benchCuda } from './cuda.ts'
-import { showCuda } from './cuda_show.ts'
+import { figuresOf, showCuda } from './cuda_show.ts'
 import { benchIpc } from './ipc.ts'
 import { benchOpen } from './open.ts'
 import { benchSharing } from './sharing.ts'
@@ -26,6 +26,7 @@ const open = await run('open', benchOpen)
 const ipc = await run('ipc', benchIpc)
 const sharing = await run('sharing', benchSharing)
 const cuda = await run('cuda', benchCuda)
+if (cuda !== undefined && process.env['OUT'] !== undefined) figuresOf(cuda)
 
 if (process.argv.includes('--json')) {
   console.log(JSON.stringify({ node: process.version, processor: cpus()[0]?.model, core, open, ipc, sharing, cuda }, null, 2))

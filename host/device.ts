@@ -114,6 +114,9 @@ export function deviceOf(backend: string, uuid: string): Device | undefined {
   return Object.hasOwn(BACKENDS, backend) ? devicesOf(backend as BackendName).find((d) => d.uuid === uuid) : undefined
 }
 
+/** By selectors that name a backend, whose devices stay what they are; for others one may come that is preferred. */
+const selected = new Map<string, Device>()
+
 /** Preferred first, where no backend is named: what has memory of its own before the host. */
 const PREFERENCE: readonly BackendName[] = ['cuda', 'sycl', 'level_zero', 'host']
 const TYPES: readonly string[] = ['gpu', 'cpu', 'accelerator', 'host']
@@ -135,6 +138,8 @@ const TYPES: readonly string[] = ['gpu', 'cpu', 'accelerator', 'host']
 export function selectDevice(selector: string | Device = '*'): Device {
   if (selector instanceof Device) return selector
   if (typeof selector !== 'string') throw typeError('invalid-selector', `a device selector is a string like 'host' or 'level_zero:gpu', not ${typeof selector}`)
+  const chosen = selected.get(selector)
+  if (chosen !== undefined) return chosen
   const { backend, type, number } = parse(selector)
   if (backend !== undefined) {
     const { reason, call, result, number: resultNumber } = unavailable(backend)
@@ -146,7 +151,11 @@ export function selectDevice(selector: string | Device = '*'): Device {
   }
   let left = number
   for (const name of backend === undefined ? PREFERENCE : [backend]) {
-    for (const device of devicesOf(name)) if ((type === undefined || device.type === type) && left-- === 0) return device
+    for (const device of devicesOf(name)) {
+      if ((type !== undefined && device.type !== type) || left-- > 0) continue
+      if (backend !== undefined) selected.set(selector, device)
+      return device
+    }
   }
   const known = (backend === undefined ? listDevices() : devicesOf(backend)).map((d) => d.selector).join(', ')
   throw new DriverError('no-such-device', `no device matches ${quote(selector)}; there are: ${known}`, {

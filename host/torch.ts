@@ -1,8 +1,6 @@
 /** What a PyTorch process has shared: opened, and given back as PyTorch's own consumer gives it back. */
 import { asBytes, checkNbytes, quote } from './arguments.ts'
-import { fromUtf8 } from './core/bytes.ts'
-import { deviceToOpenOn } from './envelope.ts'
-import type { Device } from './device.ts'
+import { selectDevice, type Device } from './device.ts'
 import { diagnose } from './diagnostics.ts'
 import { environment, type Watcher } from './environment.ts'
 import { HandleError, checked, typeError } from './errors.ts'
@@ -50,16 +48,22 @@ const ENDS = ['counted', 'exporter-gone', 'counted-by-another', 'failed', 'still
  * may have received it.
  *
  * @param share - the tuple as an array, or its fields by name
- * @param device - a CUDA device of this process, or a selector; where it is left out, the one of the tuple's number, or the first
- * @throws PeerError `ERR_USM_IPC_EXPORTER_GONE`, `ERR_USM_IPC_TIMEOUT` (of the event); HandleError `ERR_USM_IPC_STALE_HANDLE`,
- *   `ERR_USM_IPC_BAD_REF_COUNTER` and those of `IPCMemoryHandle.openVendor`; RangeError `ERR_USM_IPC_INVALID_REF_COUNTER`; DriverError.
- *   The counter is as it was then.
+ * @param device - a CUDA device of this process, or a selector; it may be left out where there is one alone. The tuple's number is
+ *   the producer's, and may be another device's here
+ * @throws PeerError `ERR_USM_IPC_EXPORTER_GONE`, `ERR_USM_IPC_TIMEOUT` (of the event); HandleError `ERR_USM_IPC_STALE_HANDLE` (given
+ *   back before), `ERR_USM_IPC_BAD_REF_COUNTER` and those of `IPCMemoryHandle.openVendor`; RangeError `ERR_USM_IPC_INVALID_REF_COUNTER`;
+ *   DriverError. The counter stays as it was then, and the share can be tried again.
  */
 export function openTorchStorage(share: TorchStorage | TorchTuple, device?: Device | string, options: TorchOpenOptions = {}): MemoryIPCDevice {
   checkOptions(options, ['eventTimeoutMs'], 'openTorchStorage')
   const timeoutMs = eventTimeout(options.eventTimeoutMs, 'openTorchStorage: eventTimeoutMs')
-  const { number, ...storage } = fieldsOf(share)
-  return new MemoryIPCDevice(new TorchOpening(storage, deviceToOpenOn(device ?? `cuda:${number}`), timeoutMs))
+  return new MemoryIPCDevice(new TorchOpening(fieldsOf(share), device === undefined ? onlyDevice() : selectDevice(device), timeoutMs))
+}
+
+function onlyDevice(): Device {
+  const first = selectDevice('cuda')
+  if (checked(() => environment().native.devices(first.backendIndex)).length === 1) return first
+  throw typeError('invalid-selector', 'openTorchStorage: there are several CUDA devices: say which one the memory is on')
 }
 
 interface Checked {
@@ -94,11 +98,11 @@ class TorchOpening extends VendorOpening {
       native.torchForget(share)
       throw error
     }
-    books.watch(claimed.claim, new ShareWatcher(share, this.device, this.nbytes))
+    books.watch(claimed.claim, new OpenShare(share, this.device, this.nbytes))
     return claimed
   }
 
-  // The handle lies in the core's input meanwhile.
+  // The memory's handle lies in the core's input meanwhile.
   #waitForEvent(): void {
     const { event } = this.#storage
     if (event === undefined) return
@@ -114,11 +118,12 @@ class TorchOpening extends VendorOpening {
   }
 }
 
-/** Gives a share back after the memory's claim. */
-class ShareWatcher implements Watcher {
+/** Gives a share back after the last claim on its memory. */
+class OpenShare implements Watcher {
   readonly #share: number
   readonly #device: Device
   readonly #nbytes: number
+  #claims = 1
 
   constructor(share: number, device: Device, nbytes: number) {
     this.#share = share
@@ -128,9 +133,15 @@ class ShareWatcher implements Watcher {
     open.add(this)
   }
 
-  joined(): void {}
+  joined(): void {
+    this.#claims++
+  }
 
   ended(): void {
+    if (--this.#claims === 0) this.giveBack()
+  }
+
+  giveBack(): void {
     if (!open.delete(this)) return
     if (open.size === 0) process.off('exit', giveAllBack)
     const counter = ENDS[environment().native.torchEnd(this.#share)]
@@ -138,37 +149,37 @@ class ShareWatcher implements Watcher {
   }
 }
 
-const open = new Set<ShareWatcher>()
+const open = new Set<OpenShare>()
 
 /** An exit runs no finalizer, and PyTorch would never get its memory back. */
 function giveAllBack(): void {
-  for (const watcher of open) watcher.ended()
+  for (const share of open) share.giveBack()
 }
 
-function fieldsOf(share: unknown): Checked & { number: number } {
-  const from = Array.isArray(share) ? ofTuple(share) : (share as Partial<TorchStorage> & { number?: unknown })
+function fieldsOf(share: unknown): Checked {
+  const from = Array.isArray(share) ? ofTuple(share) : (share as Partial<TorchStorage>)
   if (typeof from !== 'object' || from === null) {
     throw typeError('invalid-torch-share', `openTorchStorage takes the tuple of _share_cuda_() as an array, or an object of its fields, not ${quote(share)}`)
   }
-  const { handle, nbytes, offset, refCounter, event, eventSyncRequired = event !== undefined, number = 0 } = from
+  const { handle, nbytes, offset, refCounter, event, eventSyncRequired = event !== undefined } = from
   if (handle === null || handle === undefined) throw typeError('invalid-torch-share', 'openTorchStorage: the share has no handle: an empty storage has no memory')
   if (typeof offset !== 'number') throw typeError('invalid-offset', 'openTorchStorage: the share has no offset; the handle does not say it')
-  if (!Number.isSafeInteger(number) || (number as number) < 0) throw typeError('invalid-torch-share', "openTorchStorage: the tuple's first item is the device's number")
   if (typeof eventSyncRequired !== 'boolean') throw typeError('invalid-torch-share', 'openTorchStorage: eventSyncRequired must be true or false')
   const { name, offset: index } = checkCounter(refCounter)
-  return { handle: asBytes(handle, 'handle'), nbytes: checkNbytes(nbytes), offset, name, index, event: eventSyncRequired ? eventBytes(event) : undefined, number: number as number }
+  return { handle: asBytes(handle, 'handle'), nbytes: checkNbytes(nbytes), offset, name, index, event: eventSyncRequired ? eventBytes(event) : undefined }
 }
 
-function ofTuple(tuple: readonly unknown[]): { [field in keyof TorchStorage]?: never } & { number?: unknown } {
+function ofTuple(tuple: readonly unknown[]): Partial<TorchStorage> {
   if (tuple.length !== 8) throw typeError('invalid-torch-share', `openTorchStorage: _share_cuda_() gives a tuple of 8 items, not of ${tuple.length}`)
-  const [number, handle, nbytes, offset, name, index, event, eventSyncRequired] = tuple
-  return { number, handle, nbytes, offset, refCounter: { name, offset: index }, event, eventSyncRequired } as never
+  const [, handle, nbytes, offset, name, index, event, eventSyncRequired] = tuple as unknown as TorchTuple
+  return { handle, nbytes, offset, refCounter: { name, offset: index }, event, eventSyncRequired }
 }
 
 // What is in the file is the addon's to look at.
 function checkCounter(counter: unknown): { name: string; offset: number } {
   const { name, offset } = (counter ?? {}) as Partial<TorchStorage['refCounter']>
-  const text = name instanceof Uint8Array ? fromUtf8(name) : name
+  // Bytes that are no UTF-8 name no file of PyTorch's.
+  const text = name instanceof Uint8Array ? new TextDecoder().decode(name) : name
   if (typeof text !== 'string' || typeof offset !== 'number') {
     throw typeError('invalid-ref-counter', 'openTorchStorage: refCounter must be { name, offset }: the name of a file (text, or its bytes), and a number')
   }

@@ -155,11 +155,11 @@ class Backend {
   virtual Memory adopt(uint32_t device, void* pointer, uint64_t nbytes) = 0;
 
   // Waits until the device has done what this process gave it, so that an importer sees all of it. Not under the registry's lock.
-  virtual void synchronize(const Memory& memory) {}
+  virtual void synchronize(const Memory&) {}
   // Whether the driver rounds sizes up, and what is beyond them belongs to the allocation.
   virtual bool pads() { return false; }
   // Whether a mapping of this memory, which is this process's, can be opened beside it.
-  virtual bool opens_own(const Memory& memory) { return true; }
+  virtual bool opens_own(const Memory&) { return true; }
   // Null where it has none.
   virtual Events* events() { return nullptr; }
 

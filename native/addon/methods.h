@@ -16,7 +16,6 @@ void add_bytes(Methods& methods);
 void add_descriptors(Methods& methods);
 void add_events(Methods& methods);
 void add_torch(Methods& methods);
-void add_torch(Methods& methods);
 void add_probe(Methods& methods);
 
 }  // namespace usm_ipc

@@ -40,7 +40,6 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
     add_descriptors(methods);
     add_events(methods);
     add_torch(methods);
-    add_torch(methods);
     add_probe(methods);
     if (napi_define_properties(env, exports, methods.size(), methods.data()) != napi_ok) throw Napi::Error::New(env);
     exports.Set("build", build(env));

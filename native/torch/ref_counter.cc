@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -20,16 +21,18 @@ constexpr char kFolder[] = "/dev/shm";
 constexpr char kPrefix[] = "/torch_";
 constexpr size_t kLongestName = 255;
 
-constexpr uint64_t kCounters = 10000;
-constexpr size_t kHeader = 64;
-constexpr size_t kFileSize = kHeader + kCounters * sizeof(int64_t);
+constexpr uint64_t kHeader = 64;
+
+// Bytes from the file's beginning to the end of that counter.
+constexpr uint64_t end_of(uint64_t index) { return kHeader + (index + 1) * sizeof(int64_t); }
 
 std::string path_of(const std::string& name) { return kFolder + name; }
 
 bool is_torch_name(const std::string& name) {
   const size_t prefix = sizeof kPrefix - 1;
-  if (name.size() <= prefix || name.size() > kLongestName || name.compare(0, prefix, kPrefix) != 0) return false;
-  return name.find_first_not_of("0123456789_", prefix) == std::string::npos;
+  // The limit is of the name in its folder, without the slash.
+  if (name.size() <= prefix || name.size() > kLongestName + 1 || name.compare(0, prefix, kPrefix) != 0) return false;
+  return name.find_first_of(std::string_view("/\0", 2), prefix) == std::string::npos;
 }
 
 // No link is followed, and no pipe waited for.
@@ -37,27 +40,33 @@ UniqueFd open_file(const std::string& name) {
   return UniqueFd(::open(path_of(name).c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
-bool is_counter_file(const struct stat& file) {
-  return S_ISREG(file.st_mode) && file.st_size >= static_cast<off_t>(kFileSize);
+// What the file would have to be, where it is no file with that counter; else null.
+const char* missing(const struct stat& file, uint64_t index) {
+  if (!S_ISREG(file.st_mode)) return "it is no regular file";
+  if (file.st_uid != ::geteuid()) return "it belongs to another user";
+  if (static_cast<uint64_t>(file.st_size) < end_of(index)) return "it has no counter of that number";
+  return nullptr;
 }
 
-// A mapping of the whole file.
+// The file up to the counter's end. Its producer does not make it shorter.
 class Mapped {
  public:
-  explicit Mapped(int fd) : base_(::mmap(nullptr, kFileSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) {}
+  Mapped(int fd, uint64_t index)
+      : size_(end_of(index)), base_(::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) {}
   ~Mapped() {
-    if (*this) ::munmap(base_, kFileSize);
+    if (*this) ::munmap(base_, size_);
   }
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;
   explicit operator bool() const { return base_ != MAP_FAILED; }
 
   int32_t* mappings() const { return static_cast<int32_t*>(base_); }
-  int64_t* counter(uint64_t index) const {
-    return reinterpret_cast<int64_t*>(static_cast<uint8_t*>(base_) + kHeader) + index;
+  int64_t* counter() const {
+    return reinterpret_cast<int64_t*>(static_cast<uint8_t*>(base_) + size_ - sizeof(int64_t));
   }
 
  private:
+  const uint64_t size_;
   void* const base_;
 };
 
@@ -87,11 +96,11 @@ CountDown count(const TorchCounter& counter) {
   struct stat file;
   if (::fstat(fd.get(), &file) != 0) return CountDown::failed;
   if (!is_same_file(file, counter)) return CountDown::gone;
-  if (!is_counter_file(file)) return CountDown::failed;
-  const Mapped mapped(fd.get());
+  if (missing(file, counter.index) != nullptr) return CountDown::failed;
+  const Mapped mapped(fd.get(), counter.index);
   if (!mapped) return CountDown::failed;
   __atomic_add_fetch(mapped.mappings(), 1, __ATOMIC_ACQ_REL);
-  const bool was_counted = take_one(mapped.counter(counter.index));
+  const bool was_counted = take_one(mapped.counter());
   if (__atomic_sub_fetch(mapped.mappings(), 1, __ATOMIC_ACQ_REL) == 0) remove_file(counter);
   return was_counted ? CountDown::counted : CountDown::spent;
 }
@@ -109,12 +118,7 @@ bool TorchCounter::operator<(const TorchCounter& other) const {
 TorchCounter find_torch_counter(const std::string& name, uint64_t index) {
   if (!is_torch_name(name)) {
     throw Failure(FailureKind::argument, "invalid-ref-counter",
-                  "PyTorch names its ref-counter files /torch_, and then digits and underscores");
-  }
-  if (index >= kCounters) {
-    throw Failure(FailureKind::argument, "invalid-ref-counter",
-                  "a ref-counter file of PyTorch's has " + std::to_string(kCounters) + " counters: there is no number " +
-                      std::to_string(index));
+                  "PyTorch names its ref-counter files /torch_... : one slash, and 255 bytes behind it at most");
   }
   const UniqueFd fd = open_file(name);
   if (!fd) {
@@ -128,14 +132,11 @@ TorchCounter find_torch_counter(const std::string& name, uint64_t index) {
   }
   struct stat file;
   if (::fstat(fd.get(), &file) != 0) throw system_failure("system", "fstat", errno);
-  if (!S_ISREG(file.st_mode)) throw bad_file(name, "it is no regular file");
-  if (!is_counter_file(file)) {
-    throw bad_file(name, std::to_string(file.st_size) + " bytes are less than " + std::to_string(kFileSize));
-  }
-  const Mapped mapped(fd.get());
+  if (const char* const why = missing(file, index)) throw bad_file(name, why);
+  const Mapped mapped(fd.get(), index);
   if (!mapped) throw system_failure("system", "mmap", errno);
   if (__atomic_load_n(mapped.mappings(), __ATOMIC_ACQUIRE) <= 0) throw bad_file(name, "nobody has it mapped");
-  if (__atomic_load_n(mapped.counter(index), __ATOMIC_ACQUIRE) <= 0) {
+  if (__atomic_load_n(mapped.counter(), __ATOMIC_ACQUIRE) <= 0) {
     throw Failure(FailureKind::descriptor, "stale-handle",
                   "counter " + std::to_string(index) + " of " + path_of(name) +
                       " is 0: what was shared was received and given back, and PyTorch may use its memory for something else");

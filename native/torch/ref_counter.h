@@ -1,6 +1,6 @@
-// PyTorch's counters of what it has shared: files in /dev/shm, each with a header (how many have it mapped) and 10,000
-// counters of 64 bits. The producer sets a counter to 1 for what it sends; who received it counts it down when it is done,
-// and the producer then takes its memory back.
+// PyTorch's counters of what it has shared: files in /dev/shm, each with a header (how many have it mapped) and then
+// counters of 64 bits. The producer sets a counter to 1 for what it sends; who received it counts it down when it is
+// done, and the producer then takes its memory back.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ struct TorchCounter {
   bool operator<(const TorchCounter& other) const;
 };
 
-// Changes nothing. Throws Failure: argument/"invalid-ref-counter" for a name or index that torch does not make,
-// peer/"exporter-gone" without that file, descriptor/"bad-ref-counter" for another sort of file, and
+// Changes nothing. Throws Failure: argument/"invalid-ref-counter" for a name that torch does not make,
+// peer/"exporter-gone" without that file, descriptor/"bad-ref-counter" for a file of another sort, user or size, and
 // descriptor/"stale-handle" where it is counted down already.
 TorchCounter find_torch_counter(const std::string& name, uint64_t index);
 

@@ -1,132 +1,109 @@
-/** What PyTorch shares: its counter file is made here as it makes one (a 64-byte head, then 64-bit numbers). */
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+/** What PyTorch shares is opened, read, and given back. */
+import diagnostics from 'node:diagnostics_channel'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import test from 'ava'
-import { IPCEvent, IPCMemoryHandle, MemoryUSMDevice, decode, ledger } from '../../host/index.ts'
+import { ledger, openTorchStorage, type MemoryIPCDevice } from '../../host/index.ts'
 import { cudaBackend } from '../support/backends.ts'
-import { decode as fromText, encode, hear, say, startChild, type Child } from '../support/child.ts'
-import type { Answer, Request } from './children/torch_party.ts'
+import { encode, hear, say, startChild } from '../support/child.ts'
+import type { Request } from './children/torch_party.ts'
+import { counterFile, counters, pathOf, removeCounterFiles, setCounters } from './counter_file.ts'
+import { byteAt, startTorchExporter, type TorchExporter } from './torch_exporter.ts'
 
 cudaBackend('legacy')
 const device = 'cuda'
-const HEAD = 64
-/** In each of PyTorch's files. */
-const COUNTERS = 10_000
-let files = 0
-const made: string[] = []
-test.after.always(() => made.forEach((name) => rmSync(`/dev/shm${name}`, { force: true })))
-
-function counterFile(...counters: bigint[]): string {
-  const name = `/torch_${process.pid}_${Math.floor(Math.random() * 1e9)}_${files++}`
-  made.push(name)
-  const bytes = new DataView(new ArrayBuffer(HEAD + 8 * COUNTERS))
-  bytes.setInt32(0, 1, true)
-  counters.forEach((count, i) => bytes.setBigInt64(HEAD + 8 * i, count, true))
-  writeFileSync(`/dev/shm${name}`, new Uint8Array(bytes.buffer))
-  return name
-}
-
-/** How many have the file mapped, and its first two counters. */
-function counters(name: string): [users: number, bigint, bigint] {
-  const bytes = readFileSync(`/dev/shm${name}`)
-  return [bytes.readInt32LE(0), bytes.readBigInt64LE(HEAD), bytes.readBigInt64LE(HEAD + 8)]
-}
-
-async function ask(child: Child, request: Request): Promise<Answer> {
-  await say(child.channel, request)
-  return hear<Answer>(child.channel)
-}
-
-test.serial('a share is read at its offset, and its counter counted down once', async (t) => {
-  using memory = new MemoryUSMDevice(8192, { device })
-  memory.copyFrom(Uint8Array.from({ length: 8192 }, (_, i) => i * 3))
-  using handle = new IPCMemoryHandle(memory)
-  const torch = encode(handle.toBytes({ format: 'vendor', layout: 'torch-cuda' }))
-  const child = startChild(new URL('children/torch_party.ts', import.meta.url), { execArgv: ['--expose-gc'] })
-  for (const asTuple of [false, true]) {
-    const name = counterFile(5n, 2n)
-    const opened = await ask(child, { do: 'open', handle: torch, nbytes: 100, offset: 4096, counter: [name, 1], asTuple })
-    t.is(opened.error, undefined)
-    t.deepEqual(fromText(opened.bytes!), Uint8Array.from({ length: 100 }, (_, i) => (4096 + i) * 3))
-    t.deepEqual(counters(name), [1, 5n, 2n])
-    t.deepEqual(await ask(child, { do: 'close' }), { live: 0 })
-    t.deepEqual(counters(name), [1, 5n, 1n])
-  }
-  // Collected instead of closed.
-  const name = counterFile(1n)
-  await ask(child, { do: 'open', handle: torch, nbytes: 100, offset: 0, counter: [name, 0] })
-  for (let i = 0; i < 100 && counters(name)[1] !== 0n; i++) {
-    await ask(child, { do: 'drop' })
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  t.deepEqual(counters(name), [1, 0n, 0n])
-  await child.kill()
+let torch: TorchExporter
+test.before(async () => {
+  torch = await startTorchExporter()
 })
-
-test.serial('a producer\'s event is waited for; its counters may be gone before its consumer', async (t) => {
-  using memory = new MemoryUSMDevice(4096, { device })
-  memory.fill(4)
-  using handle = new IPCMemoryHandle(memory)
-  using event = new IPCEvent({ device })
-  event.record()
-  const torch = encode(handle.toBytes({ format: 'vendor', layout: 'torch-cuda' }))
-  const child = startChild(new URL('children/torch_party.ts', import.meta.url))
-  const name = counterFile(1n)
-  const opened = await ask(child, { do: 'open', handle: torch, nbytes: 10, offset: 0, counter: [name, 0], event: encode(decode(event.toBytes()).handle) })
-  t.deepEqual(fromText(opened.bytes!), new Uint8Array(10).fill(4))
-  rmSync(`/dev/shm${name}`)
-  t.deepEqual(await ask(child, { do: 'close' }), { live: 0 })
-  t.false(existsSync(`/dev/shm${name}`))
-  const without = await ask(child, { do: 'open', handle: torch, nbytes: 10, offset: 0, counter: [name, 0] })
-  t.is(without.error, 'ERR_USM_IPC_EXPORTER_GONE')
-  const bad = await ask(child, { do: 'open', handle: torch, nbytes: 10, offset: 0, counter: [counterFile(1n), 0], event: encode(new Uint8Array(64).fill(9)) })
-  t.is(bad.error, 'ERR_USM_IPC_DRIVER_CALL_FAILED')
-  t.deepEqual(await ask(child, { do: 'close' }), { live: 0 })
-  await child.kill()
-})
-
-test.serial('a share that was given back is stale; one that is open twice is counted down once, after the last', async (t) => {
-  using memory = new MemoryUSMDevice(4096, { device })
-  using handle = new IPCMemoryHandle(memory)
-  const torch = encode(handle.toBytes({ format: 'vendor', layout: 'torch-cuda' }))
-  const child = startChild(new URL('children/torch_party.ts', import.meta.url))
-  const name = counterFile(1n)
-  const open: Request = { do: 'open', handle: torch, nbytes: 10, offset: 0, counter: [name, 0] }
-  t.is((await ask(child, open)).error, undefined)
-  t.deepEqual(await ask(child, { do: 'close' }), { live: 0 })
-  t.deepEqual(counters(name), [1, 0n, 0n])
-  t.is((await ask(child, open)).error, 'ERR_USM_IPC_STALE_HANDLE')
-  t.deepEqual(counters(name), [1, 0n, 0n])
-  // Not closed: its end gives it back.
-  const other = counterFile(1n)
-  t.is((await ask(child, { ...open, counter: [other, 0] })).error, undefined)
-  await ask(child, { do: 'exit' }).catch(() => {})
-  await child.exited
-  t.deepEqual(counters(other), [1, 0n, 0n])
-  await child.kill()
-})
-
-test.serial('what is no counter of PyTorch\'s is refused before anything is opened', async (t) => {
-  using memory = new MemoryUSMDevice(4096, { device })
-  using handle = new IPCMemoryHandle(memory)
-  const torch = encode(handle.toBytes({ format: 'vendor', layout: 'torch-cuda' }))
-  const name = counterFile(1n)
-  const link = `/torch_${process.pid}_1_${files++}`
-  const short = `/torch_${process.pid}_2_${files++}`
-  made.push(link, short)
-  writeFileSync(`/dev/shm${short}`, new Uint8Array(HEAD))
-  symlinkSync(`/dev/shm${name}`, `/dev/shm${link}`)
-  const child = startChild(new URL('children/torch_party.ts', import.meta.url))
-  const code = async (counter: [string, number], more: Partial<Request> = {}): Promise<string | undefined> =>
-    (await ask(child, { do: 'open', handle: torch, nbytes: 10, offset: 0, counter, ...more })).error
-  for (const bad of ['', '/', '/..', '/.', 'torch', '/a/b', '/../etc/passwd', '/torch_1/../2', '/torch_\0', `/torch_${'1'.repeat(300)}`]) t.is(await code([bad, 0]), 'ERR_USM_IPC_INVALID_REF_COUNTER', bad)
-  for (const index of [COUNTERS, 2 ** 40, -1, 0.5]) t.is(await code([name, index]), 'ERR_USM_IPC_INVALID_REF_COUNTER', String(index))
-  t.is(await code([link, 0]), 'ERR_USM_IPC_BAD_REF_COUNTER')
-  t.is(await code([short, 0]), 'ERR_USM_IPC_BAD_REF_COUNTER')
-  t.is(await code([name, 0], { nbytes: 0 }), 'ERR_USM_IPC_INVALID_NBYTES')
-  t.is(await code([name, 0], { offset: -4 }), 'ERR_USM_IPC_INVALID_OFFSET')
-  t.is(await code([name, 0], { handle: encode(new Uint8Array(66)) }), 'ERR_USM_IPC_HANDLE_UNKNOWN_VERSION')
-  t.is(await code([name, 0], { event: encode(new Uint8Array(3)) }), 'ERR_USM_IPC_BAD_HANDLE_LENGTH')
-  t.deepEqual(counters(name), [1, 1n, 0n])
-  await child.kill()
+test.after.always(async () => {
+  removeCounterFiles()
+  await torch?.stop()
 })
 test.afterEach.always((t) => t.is(ledger().live, 0))
+
+function read(memory: MemoryIPCDevice): Uint8Array {
+  const bytes = new Uint8Array(memory.nbytes)
+  memory.copyTo(bytes)
+  return bytes
+}
+
+test.serial('a share is read at its offset, and its counter counted down once', (t) => {
+  const expected = Uint8Array.from({ length: 100 }, (_, i) => byteAt(4096 + i))
+  const name = counterFile(5n, 3n, 7n)
+  const { handle, event } = torch
+  for (const share of [
+    { handle, nbytes: 100, offset: 4096, refCounter: { name, offset: 1 } },
+    { handle, nbytes: 100, offset: 4096, refCounter: { name: new TextEncoder().encode(name), offset: 1 }, event },
+    [7, handle, 100, 4096, new TextEncoder().encode(name), 1, event, true] as const,
+  ]) {
+    const [, , before] = counters(name)
+    const memory = openTorchStorage(share, device)
+    t.deepEqual(read(memory), expected)
+    t.deepEqual(counters(name), [1, 5n, before!, 7n])
+    memory.close()
+    memory.close()
+    t.deepEqual(counters(name), [1, 5n, before! - 1n, 7n])
+  }
+})
+
+test.serial('a share that could not be opened can be tried again', (t) => {
+  const name = counterFile(1n)
+  const share = { handle: torch.handle, nbytes: 100, offset: 0, refCounter: { name, offset: 0 }, event: new Uint8Array(64).fill(9) }
+  t.throws(() => openTorchStorage(share, device), { code: 'ERR_USM_IPC_DRIVER_CALL_FAILED' })
+  t.throws(() => openTorchStorage({ ...share, event: torch.event, offset: 1 << 30 }, device), { code: 'ERR_USM_IPC_EXTENT_MISMATCH' })
+  t.deepEqual(counters(name), [1, 1n])
+  // An event that there is nothing to wait for is not looked at.
+  openTorchStorage({ ...share, eventSyncRequired: false }, device).close()
+  t.deepEqual(counters(name), [1, 0n])
+})
+
+/** What closing says of the counter. */
+function endOf(memory: MemoryIPCDevice): string | undefined {
+  const said: { kind?: string; counter?: string }[] = []
+  const listener = (message: unknown): void => void said.push(message as object)
+  diagnostics.subscribe('usm-ipc:close', listener)
+  memory.close()
+  diagnostics.unsubscribe('usm-ipc:close', listener)
+  return said.find(({ kind }) => kind === 'torch-share')?.counter
+}
+
+test.serial('whatever has become of the counter, closing does not fail', (t) => {
+  const after = (change: (name: string) => void): [name: string, end: string | undefined] => {
+    const name = counterFile(1n)
+    const memory = openTorchStorage({ handle: torch.handle, nbytes: 100, offset: 0, refCounter: { name, offset: 0 } }, device)
+    change(name)
+    return [name, endOf(memory)]
+  }
+  const [name, end] = after(() => {})
+  t.deepEqual([end, counters(name)], ['counted', [1, 0n]])
+  const [spent, spentEnd] = after((file) => setCounters(file, 1, 0n))
+  t.deepEqual([spentEnd, counters(spent)], ['counted-by-another', [1, 0n]], 'never below zero')
+  const [last, lastEnd] = after((file) => setCounters(file, 0, 1n))
+  t.deepEqual([lastEnd, existsSync(pathOf(last))], ['counted', false], 'who is last removes the file')
+  t.is(after((file) => rmSync(pathOf(file)))[1], 'exporter-gone')
+  const [other, otherEnd] = after((file) => renameSync(pathOf(counterFile(3n)), pathOf(file)))
+  t.deepEqual([otherEnd, counters(other)], ['exporter-gone', [1, 3n]], 'another file of that name is left alone')
+  t.is(after((file) => setCounters(file, 1))[1], 'failed', 'it is too short by now')
+})
+
+test.serial('who is collected, or exits, gives back what it has open', async (t) => {
+  const child = startChild(new URL('children/torch_party.ts', import.meta.url), { execArgv: ['--expose-gc'] })
+  const ask = async (request: Request): Promise<void> => {
+    await say(child.channel, request)
+    await hear(child.channel)
+  }
+  const [dropped, left] = [counterFile(1n), counterFile(1n)]
+  const handle = encode(torch.handle)
+  await ask({ do: 'open', handle, counter: dropped })
+  t.deepEqual(counters(dropped), [1, 1n])
+  for (let i = 0; i < 200 && counters(dropped)[1] !== 0n; i++) {
+    await ask({ do: 'drop' })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  t.deepEqual(counters(dropped), [1, 0n])
+  await ask({ do: 'open', handle, counter: left })
+  await say(child.channel, { do: 'exit' })
+  t.is((await child.exited).code, 0)
+  child.channel.close()
+  t.deepEqual([counters(dropped), counters(left)], [[1, 0n], [1, 0n]])
+})

@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads'
 import { IPCMemoryHandle, MemoryUSMDevice, ledger } from '../../host/index.ts'
 import { asForeign } from '../support/forge.ts'
 import { collectUntil } from '../support/gc.ts'
-import { counts, openDescriptors } from '../support/counts.ts'
+import { counts, openDescriptors, settledDescriptors } from '../support/counts.ts'
 import { typescriptWorker } from '../support/typescript_worker.ts'
 import type { BackendUnderTest } from '../contract/types.ts'
 import type { Task } from './children/worker.ts'
@@ -37,7 +37,7 @@ async function leavesNothing(t: ExecutionContext, { selector, keepsMappings = 0 
     ...counts(), ...(keepsMappings === 0 ? {} : { mappings: 0 }), environments: ledger({ process: true }).environments,
   })
   const before = after()
-  const descriptors = openDescriptors()
+  const descriptors = await settledDescriptors()
   await action()
   await collectUntil(() => JSON.stringify(after()) === JSON.stringify(before) && isFlat(descriptors))
   t.deepEqual(after(), before)

@@ -34,6 +34,16 @@ export function openDescriptors(): number {
   return onGpu ? all.filter((fd) => !isTheDrivers(fd)).length : all.length
 }
 
+/** The same once it does not change any more: what runs TypeScript writes its cache without waiting. */
+export async function settledDescriptors(): Promise<number> {
+  for (let last = openDescriptors(); ;) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const next = openDescriptors()
+    if (next === last) return next
+    last = next
+  }
+}
+
 function isTheDrivers(fd: string): boolean {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`).startsWith('/dev/nvidia')

@@ -1,10 +1,11 @@
 /** How the memory under test is made to be exported; children inherit it. CUDA has three ways. */
 import type { AllocationOptions } from '../../host/index.ts'
+import { variable } from '../../host/variables.ts'
 
 export type IpcChoice = NonNullable<AllocationOptions['ipc']>
 
 export function ipcOption(): { ipc?: IpcChoice } {
-  const ipc = process.env['USM_IPC_TEST_IPC'] as IpcChoice | undefined
+  const ipc = variable('USM_IPC_TEST_IPC') as IpcChoice | undefined
   return ipc === undefined ? {} : { ipc }
 }
 
@@ -15,4 +16,4 @@ export function mappingsOutlive(): boolean {
 }
 
 /** On a real GPU (`npm run test:gpu`), or on the software driver. */
-export const onGpu = process.env['USM_IPC_TEST_GPU'] === '1'
+export const onGpu = variable('USM_IPC_TEST_GPU') === '1'

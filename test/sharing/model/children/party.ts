@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { FdChannel } from '../../../../host/index.ts'
 import { say } from '../../../support/child.ts'
-import { counts, openDescriptors } from '../../../support/counts.ts'
+import { counts, openDescriptors, settledDescriptors } from '../../../support/counts.ts'
 import { collectUntil } from '../../../support/gc.ts'
 import { books, watchCollector } from './books.ts'
 import { ExporterSide } from './exporter_side.ts'
@@ -51,6 +51,7 @@ async function reset(): Promise<Reset> {
   await exporter.reset()
   const counted = (): Reset => ({ ...counts(), descriptors: openDescriptors() })
   await collectUntil(() => counted().live === 0 && counted().claims === 0)
+  await settledDescriptors()
   return counted()
 }
 
