@@ -18,9 +18,9 @@ const sycl = run('node', ['scripts/build_sycl.mjs', '--sanitize'])
 if (sycl !== 0) process.exit(sycl)
 
 // All but what runs no native code of ours (the core is wasm, a file's header is JavaScript's), what does the same natively as
-// another file (sharing on each kind of CUDA memory), and what starts a dozen processes for each question, which is most of the time.
+// another file (sharing on CUDA), and what starts a dozen processes for each question, which is most of the time.
 const WITH_NATIVE = ['test/**/*.test.ts', '!test/core/**', '!test/docs/**', '!test/cli/{inspect,doctor,demo}.test.ts', '!test/safetensors/header.test.ts', '!test/array.test.ts',
-  '!test/sharing/crash/cuda_{legacy,pool}_*.test.ts', '!test/contract/cuda_pool.test.ts']
+  '!test/sharing/**/cuda*.test.ts', '!test/safetensors/load_cuda.test.ts']
 const patterns = process.argv.slice(2)
 
 // Leaks are counted by the tests themselves (descriptors, mappings, both books): the programs around the addon, Node and
