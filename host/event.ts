@@ -10,7 +10,7 @@ import { eventTimeout, timedOut } from './event_wait.ts'
 import { keyRecord, type EnvelopeKey } from './keys.ts'
 import { deviceToOpenOn, envelopeBytes, validateFor } from './envelope.ts'
 import { checkOptions } from './options.ts'
-import { HANDLE_CAPACITY, expiry, nextNonce } from './sealing.ts'
+import { HANDLE_CAPACITY, exporterFields } from './sealing.ts'
 
 export interface EventExportOptions {
   /** For people and logs: 1 to 255 bytes of UTF-8, no control characters. Not secret. */
@@ -183,7 +183,6 @@ export class IPCEvent {
   #seal(name: Uint8Array | undefined, ttl: unknown, record: Uint8Array | undefined): Uint8Array {
     const claim = this[eventClaim]('toBytes')
     const { core, native, process } = environment()
-    const created = Date.now()
     const sealer = new Sealer(core, {
       kind: 'event',
       backend: this.device.backend,
@@ -193,13 +192,7 @@ export class IPCEvent {
       offset: 0,
       nbytes: EVENT_NBYTES,
       allocationId: this.#id,
-      pid: process.pid,
-      startTime: process.startTime,
-      pidNamespace: process.pidNamespace,
-      bootId: process.bootId,
-      created,
-      expires: expiry(created, ttl),
-      nonce: nextNonce(),
+      ...exporterFields(process, ttl),
     })
     const length = checked(() => native.getEvent(claim, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY))
     sealer.sectionInPlace(SECTIONS.handle, 1, length)

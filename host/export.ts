@@ -7,7 +7,7 @@ import { checked, typeError } from './errors.ts'
 import { IPCEvent, eventClaim } from './event.ts'
 import { keyRecord, type EnvelopeKey } from './keys.ts'
 import { memoryAllocation, memoryClaim, type MemoryUSMDevice } from './memory.ts'
-import { HANDLE_CAPACITY, expiry, nextNonce } from './sealing.ts'
+import { HANDLE_CAPACITY, exporterFields } from './sealing.ts'
 
 export interface ExportOptions {
   /** First byte of the shared range, from the memory's beginning. */
@@ -63,7 +63,6 @@ function sealRange(
   const offset = checkRange(from, 0, held.nbytes, 'export')
   const nbytes = checkNbytes(wanted === undefined ? held.nbytes - offset : wanted)
   checkRange(offset, nbytes, held.nbytes, 'export')
-  const created = Date.now()
   const allocation = memory[memoryAllocation]
   const sealer = new Sealer(core, {
     kind: 'memory',
@@ -74,13 +73,7 @@ function sealRange(
     offset: held.offset + offset,
     nbytes,
     allocationId: allocation.id,
-    pid: process.pid,
-    startTime: process.startTime,
-    pidNamespace: process.pidNamespace,
-    bootId: process.bootId,
-    created,
-    expires: expiry(created, ttl),
-    nonce: nextNonce(),
+    ...exporterFields(process, ttl),
   })
   const entriesAt = core.scratchAt
   const length = checked(() => native.get(held.claim, held.offset + offset, core.u8, sealer.nextBytesAt, HANDLE_CAPACITY, entriesAt, ENTRIES_CAPACITY, event === undefined))
